@@ -69,7 +69,10 @@ FILES = {
     "out.yaml": ("out: [a]\n", r"out is \['a'\]; it takes a folder"),
     "empty-out.yaml": ("out: ''\n", "out is ''; it takes a path"),
     "seeds.yaml": ("seeds: {a: 1}\n", "seeds is {'a': 1}; it takes START:STOP"),
-    "words.yaml": (f"objective: {LONG * 20}\n", "objective is 'x+[.]{3}x+'; it takes: uniform"),
+    "words.yaml": (
+        f"objective: {LONG * 20}\n",
+        "unknown objective 'x+[.]{3}x+'; there are: uniform",
+    ),
 }
 
 
@@ -140,7 +143,7 @@ FLAGS = [
     (["--init-std", "inf"], r"init_std is inf; it takes a number from 0 to 3\.40282e\+38"),
     (["--params.deposit-rate", "1e300"], "deposit_rate is 1e.300; it takes a number from 0"),
     (["--population", "1000000000"], "population is 1000000000; it takes a whole number from 2"),
-    (["--objective", LONG], r"objective is 'x+\.\.\.x+'; it takes: uniform"),
+    (["--objective", LONG], r"unknown objective 'x+\.\.\.x+'; there are: uniform"),
     (["--algorithm", LONG], r"unknown algorithm 'x+\.\.\.x+'; there are: .*dqn, "),
     (["--fix", "admissions=" + "1," * 5000], "admissions"),
     ([f"--{LONG}", "1"], "unknown flag"),
@@ -160,9 +163,9 @@ MISFITS = {
     "train epidemic --graph 0-1,1-2 --population-size 2": "population takes at least 3",
     "simulate epidemic --fix clinic=40": "clinic.*40.0; it takes a whole number from 0 to 34",
     # distributions
-    "train bank_loans --params.start-advantaged 0.5,0.5,0.5,0,0,0,0": "has the sum 1.5 over 7",
-    "simulate bank_loans --params start_advantaged=+20%": "start_advantaged has the sum 1.2",
-    "simulate bank_loans --fix bank=equal-opportunity": "it takes bank_loans with informed=True",
+    "train bank_loans --params.start-advantaged 0.5,0.5,0.5,0,0,0,0": "got the sum 1.5",
+    "simulate bank_loans --params start_advantaged=+20%": "start_advantaged must sum to 1",
+    "simulate bank_loans --fix bank=equal-opportunity": "make bank_loans with informed=True",
     # units
     "simulate attention --units 0": "units is 0; it takes a whole number from 1 to 1000",
     "train attention --fix dispatcher=6,1,0,0,0": "it takes 5 whole numbers from 0 that sum to 6",

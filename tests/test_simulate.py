@@ -64,7 +64,7 @@ def test_what_does_20_percent_relief_change(capsys, here):
         "loan: 60 people, up to 20 months, 5 episodes of each scenario, with the same people and"
         " the same luck; reference: admit all no relief."
     )
-    assert lines[1] == "The bank fails in 0 of 5 episodes with “changed” (reference: 1)."
+    assert lines[1] == "The bank goes bankrupt in 0 of 5 episodes with “changed” (reference: 1)."
     assert lines[start + 1].startswith("A failure ends the episode: what is counted over it is")
     relief = [line for line in lines if "debt management: relief, disadvantaged" in line]
     assert len(relief) == 1 and re.search(r"│ 0 +│ 0\.2 +│", relief[0])
@@ -202,7 +202,7 @@ def test_without_changes_the_baselines_are_simulated(capsys):
     ]
     alone, progress = told(capsys, f"{LOAN} --baseline thresholds_half_no_relief")
     assert progress == ["1 of 1: thresholds half no relief"]
-    assert re.fullmatch(r"The bank fails in \d of 5 episodes\.", alone[0])
+    assert re.fullmatch(r"The bank goes bankrupt in \d of 5 episodes\.", alone[0])
     assert alone[2] == "loan: 60 people, up to 20 months, 5 episodes; thresholds half no relief."
     assert not any("What changes" in line for line in alone)
     assert len(numbers(row(alone, "Profit (dollars) ↑")[1])) == 3, "mean and limits"

@@ -241,8 +241,8 @@ def test_bad_keys_and_types(given, message):
         ({"fixed": dict.fromkeys(("admissions", "disbursement", "debt_management"), 0)}, "fixed"),
         ({"objectives": {"bank": "direct"}}, "objectives names 'bank'"),
         ({"bounds": {"gap": 0.1}}, "unknown metric 'gap'"),
-        ({"bounds": {"wait_disparity": -0.1}}, "'wait_disparity' is -0.1; it takes 0 or more"),
-        ({"objective": "fairest"}, "objective is 'fairest'; it takes: uniform"),
+        ({"bounds": {"wait_disparity": -0.1}}, "'wait_disparity' must be 0 or more, got -0.1"),
+        ({"objective": "fairest"}, "unknown objective 'fairest'; there are: uniform"),
     ],
 )
 def test_bad_values(given, message):

@@ -26,8 +26,8 @@ def env(request):
 @pytest.mark.parametrize(
     ("name", "time_unit", "group_word", "failure"),
     [
-        ("loan", "months", "group", "the bank fails"),
-        ("loan_simple", "steps", "group", "the bank fails"),
+        ("loan", "months", "group", "the bank goes bankrupt"),
+        ("loan_simple", "steps", "group", "the bank goes bankrupt"),
         ("health", "months", "region", "the insurer fails"),
         ("education", "semesters", "group", "the university or the employer fails"),
     ],

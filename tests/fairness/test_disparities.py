@@ -105,10 +105,10 @@ class TestEqualisedOdds:
         assert ODDS.unit_in(info) == "share"
         assert dataclasses.replace(ODDS, unit="points").unit_in(info) == "points"
         months = EqualisedOdds(GOOD, dataclasses.replace(BAD, unit="months"))
-        with pytest.raises(FairgymError, match="'share' and 'months'; it takes two of one unit"):
+        with pytest.raises(FairgymError, match="same unit, got 'share' and 'months'"):
             months.unit_in(info)
         assert (ODDS.kind, ODDS.sign, ODDS.title) == ("fair", -1, "")
-        with pytest.raises(FairgymError, match="agg is 'sum'; it takes worst_case or mean"):
+        with pytest.raises(FairgymError, match="agg must be worst_case or mean, got 'sum'"):
             EqualisedOdds(GOOD, BAD, "sum")
 
     def test_gradients_are_finite_and_compiled_numbers_the_same(self):

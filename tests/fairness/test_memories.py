@@ -122,7 +122,7 @@ class TestNeighbours:
             assert len(others) == 10
 
     def test_too_many_are_refused(self):
-        with pytest.raises(FairgymError, match=r"3 offsets for 10 .* 59,049 memories; .* 4,096"):
+        with pytest.raises(FairgymError, match=r"4,096 memories, got 59,049 \(3 offsets for 10 "):
             Full("loans").neighbours(jnp.zeros(10), (0, 1, 2))
         assert len(Full("loans").neighbours(jnp.zeros(6), (0, 1, 2, 3))[0]) == 4_096
 
@@ -184,8 +184,8 @@ class TestShown:
         ]
 
     def test_a_component_of_nobody_is_refused(self):
-        with pytest.raises(FairgymError, match="component is 'profit'; of loan_simple it takes"):
+        with pytest.raises(FairgymError, match=r"per stakeholder of loan_simple .*, got 'profit'"):
             Full("profit").features(self.ENV)
         nothing = Counts(loans=jnp.zeros(2), profit=jnp.zeros(()))
-        with pytest.raises(FairgymError, match=r"'profit', which has not one entry .*: loans"):
+        with pytest.raises(FairgymError, match="'profit', which has no entry per stakeh"):
             Full("profit").initial(nothing)

@@ -82,7 +82,7 @@ def test_without_schemes_nothing_is_carried():
 
 def test_a_score_takes_the_memories_of_its_schemes():
     objective = Objective(ENV.metrics, {"course": 1.0}, schemes=SCHEMES)
-    with pytest.raises(FairgymError, match="weighs the scheme 'course', which takes a memory"):
+    with pytest.raises(FairgymError, match="weights the scheme 'course', so memories must"):
         objective.score(components(ROWS[0]))
 
 
@@ -94,7 +94,7 @@ def test_a_scheme_of_the_name_of_another_one_is_refused():
     measured = measuring(ENV, [one])
     assert measuring(measured, [one]) == measured
     for env, objectives in ((measured, [other]), (ENV, [one, other])):
-        with pytest.raises(FairgymError, match="'worst' that is another one than that of toy; it"):
+        with pytest.raises(FairgymError, match="'worst' of the objective must have another name"):
             measuring(env, objectives)
 
 
@@ -109,8 +109,8 @@ def test_equal_objectives():
     ("weights", "schemes", "message"),
     [
         ({"welfare": 1.0}, SCHEMES, "unknown metric 'welfare'; there are: gain, .* balance"),
-        ({"course": np.inf}, SCHEMES, "weights of 'course' is inf; it takes a number"),
-        ({}, {"gain": SCHEMES["worst"]}, "'gain' is a metric and a scheme; it takes two names"),
+        ({"course": np.inf}, SCHEMES, "weights of 'course' must be a number, got inf"),
+        ({}, {"gain": SCHEMES["worst"]}, "'gain' must not name both a metric and a scheme"),
     ],
 )
 def test_bad_objectives(weights, schemes, message):
@@ -146,12 +146,9 @@ class TestNames:
         ("name", "message"),
         [
             ("published", "loan_simple declares no published objective"),
-            (
-                "nesh",
-                "objective is 'nesh'; it takes: uniform, .* published; .* nash",
-            ),
-            ("nash:profit", "component is 'profit'; of loan_simple it takes one with an entry per"),
-            ("alpha:-1", "objective is 'alpha:-1'; it takes alpha:ALPHA with a number from 0"),
+            ("nesh", "unknown objective 'nesh'; there are: uniform, .* published; .* nash"),
+            ("nash:profit", "an entry per stakeholder of loan_simple .*, got 'profit'"),
+            ("alpha:-1", "objective must be alpha:ALPHA with a number from 0, got 'alpha:-1'"),
         ],
     )
     def test_bad_names(self, name, message):

@@ -35,19 +35,29 @@ def test_steps_and_stakeholders_without_rows_are_zeros():
 
 BAD = [
     (LOG, ["fees"], {}, "the table has no column 'fees'; it has: time, group, loans"),
-    (LOG, "loans", {}, "columns is 'loans'; it takes a list"),
-    (LOG, ["two words"], {}, "columns has 'two words'; a component takes a name"),
-    (LOG | {"loans": [1, 2]}, ["loans"], {}, r"'loans' has the shape \(2,\).*the 4 rows"),
-    (LOG | {"loans": [1, 2, "x", 3]}, ["loans"], {}, "'loans' has .*x.* in row 2; it takes numb"),
-    (LOG | {"loans": [1, 2, 3, float("nan")]}, ["loans"], {}, "in row 3; it takes numbers"),
-    (LOG | {"time": [0, 1.5, 2, 3]}, ["loans"], {}, "'time' has .*1.5.* in row 1; it takes whole"),
-    (LOG | {"time": [0, 1, -2, 3]}, ["loans"], {}, "in row 2; it takes whole numbers from 0"),
-    (LOG, ["loans"], {"steps": 2}, "'time' has .* in row 1; it takes whole numbers from 0 to 1"),
-    (LOG, ["loans"], {"stakeholders": ("A",)}, "'group' has .*B.* in row 0; it takes: A"),
-    ({"time": [], "group": [], "loans": []}, ["loans"], {}, "the table has no rows"),
+    (LOG, "loans", {}, "columns must be a list .*, got 'loans'"),
+    (LOG, ["two words"], {}, "columns must be names .*, got 'two words'"),
+    (LOG | {"loans": [1, 2]}, ["loans"], {}, r"the 4 rows, got the shape \(2,\)"),
+    (LOG | {"loans": [1, 2, "x", 3]}, ["loans"], {}, "'loans' must have numbers, got 'x' in row 2"),
+    (
+        LOG | {"loans": [1, 2, 3, float("nan")]},
+        ["loans"],
+        {},
+        "have numbers, got nan in row 3",
+    ),
+    (LOG | {"time": [0, 1.5, 2, 3]}, ["loans"], {}, "'time' must have whole .* got 1.5 in row 1"),
+    (LOG | {"time": [0, 1, -2, 3]}, ["loans"], {}, "whole numbers from 0 .*, got -2 in row 2"),
+    (LOG, ["loans"], {"steps": 2}, "'time' must have whole numbers from 0 to 1, got .* in row"),
+    (LOG, ["loans"], {"stakeholders": ("A",)}, "'group' must have only A, got 'B' in row 0"),
+    ({"time": [], "group": [], "loans": []}, ["loans"], {}, "the table must have one or more rows"),
     (LOG, ["loans"], {"steps": 0}, "steps is 0; it takes a whole number from 1"),
-    (LOG, ["loans"], {"stakeholders": ("A", "B", "A")}, "stakeholders is .*; it takes each of"),
-    (LOG | {"group": ["B", "A", None, "A"]}, ["loans"], {}, "'group' has entries of several kinds"),
+    (LOG, ["loans"], {"stakeholders": ("A", "B", "A")}, "stakeholders must not repeat, got"),
+    (
+        LOG | {"group": ["B", "A", None, "A"]},
+        ["loans"],
+        {},
+        "got entries of several kinds",
+    ),
 ]
 
 

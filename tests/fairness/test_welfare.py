@@ -72,21 +72,15 @@ def test_every_environment_declares_its_benefit(name):
 
 
 BAD = [
-    ("fair", "objective is 'fair'; it takes the welfare nash, max-min, gini or alpha:ALPHA"),
-    ("alpha", "objective is 'alpha'; it takes alpha:ALPHA with a number from 0"),
-    ("alpha:-1:treated", "'alpha:-1:treated'; it takes alpha:ALPHA with a number from 0"),
-    ("alpha:treated", "'alpha:treated'; it takes alpha:ALPHA with a number from 0"),
-    ("alpha:inf", "'alpha:inf'; it takes alpha:ALPHA with a number from 0"),
-    ("nash:", "objective is 'nash:', without a component after the colon"),
-    ("nash", "'nash', and toy declares no benefit; it takes nash:COMPONENT with one of: members"),
-    (
-        "nash:gain",
-        "objective is 'nash:gain': component is 'gain'; of toy it takes one with",
-    ),
-    (
-        "nash:other",
-        "objective is 'nash:other': component is 'other'; of toy",
-    ),
+    ("fair", "unknown objective 'fair'; there is the welfare nash, max-min, gini or alpha:ALPHA"),
+    ("alpha", "objective must be alpha:ALPHA with a number from 0, got 'alpha'"),
+    ("alpha:-1:treated", "alpha:ALPHA with a number from 0, got 'alpha:-1:treated'"),
+    ("alpha:treated", "alpha:ALPHA with a number from 0, got 'alpha:treated'"),
+    ("alpha:inf", "alpha:ALPHA with a number from 0, got 'alpha:inf'"),
+    ("nash:", "must have a component after the colon, got 'nash:'"),
+    ("nash", "nash:COMPONENT with one of .*members.* toy declares no benefit; got 'nash'"),
+    ("nash:gain", "objective 'nash:gain': component must .*stakeholder of toy .*, got 'gain'"),
+    ("nash:other", "objective 'nash:other': component must .*, got 'other'"),
 ]
 
 
@@ -107,5 +101,5 @@ def test_losses_have_no_welfare():
         def spec(self):
             return dataclasses.replace(self.env.spec, components=Lost)
 
-    with pytest.raises(FairgymError, match="'nash:treated', of 'treated', which may be negative"):
+    with pytest.raises(FairgymError, match="cannot be negative, got 'nash:treated' of 'treated'"):
         welfare_scheme(Loss(ENV), "nash:treated")

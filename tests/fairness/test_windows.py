@@ -40,14 +40,14 @@ def test_the_metric_of_the_last_steps_or_of_as_many_as_there_were(steps):
     def run(tries, hits):
         def step(memory, row):
             components = SimpleNamespace(tries=row[0], hits=row[1])
-            ahead = measure.value_after(measure.remaining(memory), components)
+            after = measure.value_after(measure.remaining(memory), components)
             memory = measure.update(memory, components)
-            return memory, (measure.value(memory), ahead)
+            return memory, (measure.value(memory), after)
 
         first = measure.initial(SimpleNamespace(tries=tries[0], hits=hits[0]))
         return lax.scan(step, first, (tries, hits))[1]
 
-    found, ahead = run(TRIES, HITS)
+    found, after = run(TRIES, HITS)
     expected = []
     for end in range(1, STEPS + 1):
         start = max(0, end - steps) if steps else 0
@@ -55,7 +55,7 @@ def test_the_metric_of_the_last_steps_or_of_as_many_as_there_were(steps):
         rates = np.where(tries > 0, hits / np.maximum(tries, 1), 0.0)
         expected.append(-abs(rates[0] - rates[1]))
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    np.testing.assert_array_equal(found, ahead)
+    np.testing.assert_array_equal(found, after)
     trace = Rows(tries=jnp.array(TRIES), hits=jnp.array(HITS))
     np.testing.assert_array_equal(jax.jit(measure.of_trace)(trace), found)
 
@@ -100,7 +100,7 @@ def test_agents_are_shown_the_sums_of_the_window(name, window, high, components)
     key = jax.random.key(0)
     trace = fairgym.rollout(env, params, policies, key, trace=True, memories={}).trace
     rows = np.concatenate([np.array(getattr(trace, one)) for one in components], axis=1)
-    world, (agent,) = env.initial_state(key, params), env.agents
+    env_state, (agent,) = env.initial_state(key, params), env.agents
     for steps, most in ((window, high), (4, 4 * env.spec.memories["window"].most)):
         measure = dataclasses.replace(env.spec.memories["window"], steps=steps)
         augment = augmented(env, measure)
@@ -111,7 +111,7 @@ def test_agents_are_shown_the_sums_of_the_window(name, window, high, components)
         memory, update = measure.initial(nothing), jax.jit(measure.update)
         for end in range(1, 10):
             memory = update(memory, jax.tree.map(lambda x, row=end - 1: x[row], trace))
-            seen = augment.show(world, memory, params)[agent].context[-rows.shape[1] :]
+            seen = augment.show(env_state, memory, params)[agent].context[-rows.shape[1] :]
             start = max(0, end - steps) if steps else 0
             np.testing.assert_allclose(seen, rows[start:end].sum(axis=0))
     assert rows.any()

@@ -54,7 +54,7 @@ def test_a_metric_is_called_what_it_declares(label):
     assert label(Rate("ill", "seen")).unit == "share"
     assert label(Rate("waited", "seen", unit="months")).unit == "months"
     assert label(Direct("balance")).unit == "dollars"
-    with pytest.raises(FairgymError, match="declares no unit"):
+    with pytest.raises(FairgymError, match="must declare a unit"):
         label(Rate("waited", "seen"))
 
 

@@ -326,9 +326,9 @@ def test_evaluate_prints_schemes_and_knows_them_as_json(folder, capsys):
 @pytest.mark.parametrize(
     ("scheme", "message"),
     [
-        ("nosh", "scheme is 'nosh'; it takes the welfare nash, max-min, gini or alpha"),
-        ("nash:handed", "scheme is 'nash:handed': component is 'handed'; of doughnut it takes"),
-        ("alpha:-1", "scheme is 'alpha:-1'; it takes alpha:ALPHA with a number from 0"),
+        ("nosh", "unknown scheme 'nosh'; there is the welfare nash, max-min, gini or alpha"),
+        ("nash:handed", "scheme 'nash:handed': component must have an entry per stakeholder of"),
+        ("alpha:-1", "scheme must be alpha:ALPHA with a number from 0, got 'alpha:-1'"),
     ],
 )
 def test_an_unknown_scheme_is_refused(folder, scheme, message):

@@ -157,8 +157,8 @@ def test_failures_come_first_and_say_what_failed_and_when(
     rules = [made_up_result("base", False, 0.4), made_up_result("rash", False, 0.1, **broke)]
     lines = summary.in_short(made_up_page(group, [own], [rules]))
     assert lines[0].startswith(
-        "The learned policy failed: in 2 of 4 episodes the bank fails before the end, on average"
-        " after 3.5 of 20 months. Its other numbers count the time until then"
+        "The learned policy failed: in 2 of 4 episodes the bank goes bankrupt before the end, on"
+        " average after 3.5 of 20 months. Its other numbers count the time until then"
     )
     (score,) = [line for line in lines if line.startswith("By the objective")]
     assert score == (

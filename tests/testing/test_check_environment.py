@@ -197,7 +197,7 @@ def traced(x):
 
 
 def ties_by_number(self, noise, state, actions, params):
-    """Serves the first of equal scores by place, not by luck."""
+    """Serves the first of equal scores by row, not at random."""
     return Toy.transition(
         self,
         noise.replace(tie=jnp.arange(self.population) / self.population),
@@ -257,7 +257,7 @@ BROKEN = {
     "a memory folds otherwise when compiled": (
         "memories",
         remembering(update=lambda m: m + 1.0 if traced(m) else m),
-        "memory 'warmest' step by step and of the trace: the value is",
+        "memory 'warmest' step by step and over the trace: the value is",
     ),
     "a memory that cannot be seen": (
         "memories",
@@ -267,12 +267,12 @@ BROKEN = {
     "a score that is none": (
         "memories",
         remembering(score=lambda score: jnp.log(-1.0 - score)),
-        "the score of scheme 'warmest' is nan; it takes a finite number",
+        "scheme 'warmest' must be a finite number, got nan",
     ),
     "a scheme named as a metric": (
         "memories",
         remembering("comfort"),
-        "'comfort' is the name of a metric and of a scheme",
+        "'comfort' names both a metric and a scheme",
     ),
     "a published objective over nothing": (
         "declarations",
@@ -292,17 +292,17 @@ BROKEN = {
     "time stands still": (
         "structure",
         with_state(time=lambda s, b: b.time),
-        "takes state.time from 0 to 0",
+        "add 1 to state.time, got 0 to 0",
     ),
     "terminated is a number": (
         "structure",
         subclass(step=lambda self, *a: (*Toy.step(self, *a)[:3], 0.0, *Toy.step(self, *a)[4:])),
-        "terminated is .* it takes one truth value",
+        "terminated must be one truth value, got",
     ),
     "an agent sees nothing": (
         "structure",
         observed(lambda seen, state: {k: v for k, v in seen.items() if k != "rank"}),
-        "observations are of",
+        "observations must be of the agents",
     ),
     "Python branches on a number": (
         "structure",
@@ -312,7 +312,7 @@ BROKEN = {
     "an action that clipping changes": (
         "spaces",
         subclass(action_space=lambda self, agent, space=HALVING: space),
-        "an action of agent 'level', which lies in its space, and the same clipped: ",
+        "an action of agent 'level' inside its space, and the same action clipped: ",
     ),
     "an action of another type": (
         "spaces",
@@ -327,7 +327,7 @@ BROKEN = {
     "a new space at every call": (
         "spaces",
         subclass(action_space=lambda self, agent: Unit(("a", "b"))),
-        r"action_space\('level'\) is another object",
+        r"action_space\('level'\) returns a new object",
     ),
     "samples outside the space": (
         "spaces",
@@ -340,7 +340,7 @@ BROKEN = {
             observation_space=lambda self, agent, space=NARROW: space,
             observe=observe_everything,
         ),
-        r"the observation of agent 'level' after 0 steps has shapes .* its space says",
+        r"the observation of agent 'level' after 0 steps has shapes .* its space has",
     ),
     "a feature is not a number": (
         "observations",
@@ -355,7 +355,7 @@ BROKEN = {
     "a component is an integer": (
         "components",
         with_components(members=lambda c, n, s, a: c.members.astype(jnp.int32)),
-        "component 'members' of step 0 is int32",
+        "component 'members' of step 0 must be float32, got int32",
     ),
     "a component is a total": (
         "components",
@@ -393,22 +393,22 @@ BROKEN = {
     "no stages": (
         "stages_and_features",
         subclass(stages=()),
-        r"stages is \(\); it takes a tuple of different names",
+        r"stages must be a tuple of different names, got \(\)",
     ),
     "partitions by an unknown feature": (
         "stages_and_features",
         subclass(partitions={"height": ("tall", "small")}),
-        "partitions names 'height', which is no feature of `people`",
+        "partitions has 'height', which `people` does not have",
     ),
     "waits in an unknown stage": (
         "stages_and_features",
         subclass(waits={"sleeping": "skill"}),
-        "waits names the stage 'sleeping' and the feature 'skill'",
+        "feature of `people`, got 'sleeping': 'skill'",
     ),
     "waits by an unknown feature": (
         "stages_and_features",
         subclass(waits={"queued": "height"}),
-        "waits names the stage 'queued' and the feature 'height'",
+        "feature of `people`, got 'queued': 'height'",
     ),
     "a component of nobody": (
         "declarations",
@@ -418,7 +418,7 @@ BROKEN = {
     "an agent twice": (
         "declarations",
         subclass(agents=("level", "level")),
-        "agents is",
+        "agents must be a tuple of different names",
     ),
     "a baseline that does not fit": (
         "declarations",
@@ -433,12 +433,12 @@ BROKEN = {
     "half a period": (
         "idle_agents",
         subclass(periods={"level": 0}),
-        "the period of 'level' is 0; it takes a whole number from 1",
+        "period of 'level' must be a whole number from 1, got 0",
     ),
     "acting between its actions": (
         "idle_agents",
         subclass(periods={"level": 2}),
-        "step 1 with other actions of agents that do not act in it: .*gain",
+        "step 1 with other actions of agents that do not act in this step: .*gain",
     ),
     "not hashable": ("declarations", subclass(__hash__=None), "TypeError: unhashable"),
     "randomness from elsewhere": (
@@ -534,7 +534,7 @@ BROKEN = {
     "the first person counts more": (
         "numbering",
         with_components(gain=lambda c, n, s, a: c.gain + s.skill[0]),
-        "components of step 0, people renumbered: gain is",
+        "components of step 0, with people renumbered: gain is",
     ),
     "two steps at once": (
         "counting_stops",
@@ -561,17 +561,17 @@ BROKEN = {
     "a metric is not a number": (
         "metrics",
         subclass(metrics={"m": NotFinite("gain")}),
-        "metric 'm' of an episode is nan",
+        "metric 'm' of an episode must be a finite number, got nan",
     ),
     "a rate has no unit": (
         "metrics",
         subclass(metrics={"m": Rate("gain", "members")}),
-        "declares no unit",
+        "must declare a unit",
     ),
     "unfair is better": (
         "metrics",
         subclass(metrics={"m": Positive("gain")}),
-        "disparity 'm' of an episode is 1.0",
+        "disparity 'm' of an episode must be at most 0 .parity., got 1.0",
     ),
 }
 

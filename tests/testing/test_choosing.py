@@ -58,10 +58,10 @@ SEEN = EntitySpace(4, Doughnut().observation_space("server").features)
 @pytest.mark.parametrize(
     ("env", "check", "message"),
     [
-        (Favours, _population.numbering, "components of step 0, people renumbered"),
-        (Hides, _declared.observations, "has masked rows, one of which it could choose"),
+        (Favours, _population.numbering, "components of step 0, with people renumbered"),
+        (Hides, _declared.observations, "has masked rows, which the agent could choose"),
         (Short, _declared.components, "has shape (3,); declared: one number per person"),
-        (Narrow, _declared.spaces, "'server' sees 4 rows and chooses among 3"),
+        (Narrow, _declared.spaces, "'server' observes 4 rows but chooses among 3"),
     ],
 )
 def test_what_is_wrong_is_found(env, check, message):

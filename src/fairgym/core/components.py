@@ -188,7 +188,7 @@ class EnvironmentSpec:
             results of different versions are not mixed up.
         group_word: Word for a group ("region").
         time_unit: Length of a step, in the plural ("months").
-        failure: Meaning of termination ("the bank is bankrupt").
+        failure: Meaning of an end before the horizon ("the bank goes bankrupt").
         size_text: Size of the system in words, for titles; by default the number of groups.
         data_checksum: sha256 of the system's data; "" without data.
         periods: Number of steps between an agent's actions; agents not named act at every step.

@@ -1,1 +1,1 @@
-"""The environments: one folder each, found by name with `fairgym.make`."""
+"""Environments, one folder each; `fairgym.make` finds them by name."""

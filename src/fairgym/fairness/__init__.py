@@ -1,4 +1,4 @@
-"""Metrics of reward and fairness, schemes of fairness over time, and objectives made of them."""
+"""Metrics of reward and fairness, fairness schemes over time, and objectives that combine them."""
 
 from fairgym.fairness.aggregations import (
     Aggregation,

@@ -1,7 +1,7 @@
-"""Aggregations: W of a status vector over stakeholders, W_temporal of such values over time.
+"""Aggregations: W over the stakeholders of a status vector, W_temporal over time.
 
 Higher is better (Alamdari et al. 2024, sections 2 and 4). All are frozen dataclasses of plain
-numbers; an aggregation of one's own is any frozen, hashable callable on a vector.
+numbers. A custom aggregation is any frozen, hashable callable that maps a vector to a number.
 """
 
 import dataclasses
@@ -20,41 +20,42 @@ from fairgym.core.errors import require_number
 
 @runtime_checkable
 class Aggregation(Protocol):
-    """W: a number of a status vector."""
+    """W: a function from a status vector to a number."""
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
-        """The aggregate; more is fairer."""
+        """Return the aggregate; more is fairer."""
         ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Utilitarian:
-    """Utilitarian welfare, the sum over the stakeholders (section 2)."""
+    """Utilitarian welfare: the sum over the stakeholders (section 2)."""
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
-        """The sum."""
+        """Return the sum."""
         return jnp.sum(status)
 
 
 @dataclasses.dataclass(frozen=True)
 class Rawlsian:
-    """Rawlsian welfare, that of the stakeholder who fares worst: maximin (section 2)."""
+    """Rawlsian (maximin) welfare: the status of the worst-off stakeholder (section 2)."""
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
-        """The minimum."""
+        """Return the minimum."""
         return jnp.min(status)
 
 
 @dataclasses.dataclass(frozen=True)
 class AlphaFair:
-    """Alpha-fair welfare, sum_i ((u_i + plus)^(1 - alpha) - 1) / (1 - alpha); logs for alpha 1.
+    """Alpha-fair welfare, sum_i ((u_i + plus)^(1 - alpha) - 1) / (1 - alpha).
 
-    J. Mo and J. Walrand (2000), with the utility of A. B. Atkinson (1970): alpha says how averse it
-    is to inequality. 0 is utilitarian, 1 is log-Nash, and the larger, the nearer to max-min.
+    For alpha 1 it is the sum of logs. After J. Mo and J. Walrand (2000), with the utility of A. B.
+    Atkinson (1970). Alpha is the aversion to inequality: 0 is utilitarian, 1 is log Nash welfare,
+    and large values approach max-min.
 
     Attributes:
-        alpha: aversion to inequality, 0 or more.
-        plus: what is added to every status, so that nothing is a number, too.
+        alpha: Aversion to inequality, 0 or more.
+        plus: Number added to every status, so that a status of 0 has a finite welfare.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -73,10 +74,10 @@ class AlphaFair:
         require_number("plus", self.plus, 0.0)
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
-        """The sum of utilities; -inf if alpha is 1 or more and somebody has -plus or less."""
+        """Return the sum of utilities; -inf if alpha >= 1 and a status is -plus or less."""
         logs = jnp.log(jnp.maximum(status + self.plus, 0.0))
         power = 1.0 - self.alpha
-        # (x^p - 1) / p in a form that stays exact as p goes to 0
+        # (x^p - 1) / p, in a form that stays exact as p approaches 0
         return jnp.sum(jnp.expm1(power * logs) / power if power else logs)
 
 
@@ -84,10 +85,10 @@ class AlphaFair:
 class Nash:
     """Log of Nash welfare, sum_i log(u_i + plus) (section 2; A.4.1 adds 1 to each status).
 
-    The log orders as the product does, and does not overflow.
+    The log orders status vectors as the product does, and does not overflow.
 
     Attributes:
-        plus: what is added to every status. With 0, somebody who has nothing makes it -inf.
+        plus: Number added to every status. With 0, a status of 0 makes the welfare -inf.
     """
 
     plus: float = 1.0
@@ -97,19 +98,20 @@ class Nash:
         require_number("plus", self.plus, 0.0)
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
-        """The sum of logs."""
+        """Return the sum of logs."""
         return AlphaFair(1.0, self.plus)(status)
 
 
 @dataclasses.dataclass(frozen=True)
 class GeneralisedGini:
-    """Generalised Gini welfare: sum_i w_i u_(i), u sorted from worst to best, w not increasing.
+    """Generalised Gini welfare, sum_i w_i u_(i), with u sorted from worst to best.
 
-    J. A. Weymark (1981); in reinforcement learning U. Siddique et al. (2020). Without weights they
-    are (2 (n - i) + 1) / n^2, i from 1: the mean times one minus the Gini coefficient.
+    After J. A. Weymark (1981); in reinforcement learning U. Siddique et al. (2020). The weights do
+    not increase. The default weights are (2 (n - i) + 1) / n^2, i from 1: the mean times one minus
+    the Gini coefficient.
 
     Attributes:
-        weights: one per stakeholder, from the worst off to the best; empty for Gini's.
+        weights: One weight per stakeholder, from the worst off to the best off; empty for Gini's.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -126,21 +128,22 @@ class GeneralisedGini:
             require_number("a weight of GeneralisedGini", weight, 0.0)
         if any(low < high for low, high in itertools.pairwise(self.weights)):
             raise FairgymError(
-                f"weights of GeneralisedGini are {self.weights}, which increase; it takes those of"
-                " the worst off first and no larger ones after them"
+                f"weights of GeneralisedGini must not increase (the worst off come first), got"
+                f" {self.weights}"
             )
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
-        """The weighted sum.
+        """Return the weighted sum.
 
         Raises:
-            FairgymError: another number of stakeholders than of weights.
+            FairgymError: If the number of weights differs from the number of stakeholders.
         """
         n = status.shape[0]
         weights = self.weights or tuple((2 * (n - i) - 1) / n**2 for i in range(n))
         if len(weights) != n:
             raise FairgymError(
-                f"GeneralisedGini has {len(weights)} weights for {n} stakeholders; it takes {n}"
+                f"GeneralisedGini must have one weight for each of {n} stakeholders, got"
+                f" {len(weights)}"
             )
         return jnp.sum(jnp.asarray(weights, status.dtype) * jnp.sort(status))
 
@@ -149,34 +152,34 @@ class GeneralisedGini:
 class RelaxedParity:
     """Relaxed demographic parity: minus the absolute difference of two groups' sums (section 6.2).
 
-    Of more than two groups: minus the difference of the largest and the smallest sum.
+    For more than two groups it is minus the difference of the largest and the smallest sum.
 
     Attributes:
-        groups: group of each stakeholder, numbered from 0; empty if each is a group by itself.
+        groups: Group of each stakeholder, numbered from 0; empty if each is its own group.
     """
 
     groups: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the numbers of the groups."""
+        """Check the group numbers."""
         if self.groups and set(self.groups) != set(range(max(self.groups) + 1)):
             raise FairgymError(
-                f"groups of RelaxedParity are {self.groups}; it takes numbers from 0 on, each of"
-                " them for one stakeholder at least"
+                "groups of RelaxedParity must be numbers from 0 on, each used at least once, got"
+                f" {self.groups}"
             )
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
-        """Minus the difference.
+        """Return minus the difference.
 
         Raises:
-            FairgymError: another number of stakeholders than of groups' numbers.
+            FairgymError: If the number of stakeholders differs from that of `groups`.
         """
         if not self.groups:
             return jnp.min(status) - jnp.max(status)
         if len(self.groups) != status.shape[0]:
             raise FairgymError(
-                f"RelaxedParity has the groups of {len(self.groups)} stakeholders; it takes those"
-                f" of {status.shape[0]}"
+                f"groups of RelaxedParity must have one number for each of {status.shape[0]}"
+                f" stakeholders, got {len(self.groups)}"
             )
         sums = jnp.zeros((max(self.groups) + 1,), status.dtype)
         sums = sums.at[jnp.asarray(self.groups)].add(status)
@@ -185,10 +188,10 @@ class RelaxedParity:
 
 @dataclasses.dataclass(frozen=True)
 class AllEqual:
-    """1 if all stakeholders have the same, else 0 (section 4).
+    """1 if all stakeholders have the same status, else 0 (section 4).
 
     Attributes:
-        tolerance: difference up to which they count as equal.
+        tolerance: Difference up to which two status values count as equal.
     """
 
     tolerance: float = 0.0
@@ -198,7 +201,7 @@ class AllEqual:
         require_number("tolerance", self.tolerance, 0.0)
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
-        """1 or 0."""
+        """Return 1 or 0."""
         return (jnp.max(status) - jnp.min(status) <= self.tolerance).astype(jnp.float32)
 
 
@@ -210,15 +213,15 @@ class Temporal(Protocol):
     """W_temporal as a fold over the values of the assessments (definition 4.9)."""
 
     def initial(self) -> PyTree:
-        """The fold of no assessment."""
+        """Return the fold before any assessment."""
         ...
 
     def update(self, memory: PyTree, value: Float[Array, ""], counts: Bool[Array, ""]) -> PyTree:
-        """The fold after a step; its value is an assessment only if it counts."""
+        """Return the fold after a step; its value is an assessment only if it counts."""
         ...
 
     def score(self, memory: PyTree) -> Float[Array, ""]:
-        """The aggregate so far; 0 before the first assessment."""
+        """Return the aggregate so far; 0 before the first assessment."""
         ...
 
 
@@ -226,7 +229,7 @@ _Numbers = dict[str, Array]
 
 
 def add_exactly(memory: _Numbers, value: Array) -> _Numbers:
-    """Sum with what rounding has lost kept beside it (`add_compensated`)."""
+    """Add a value to a compensated sum, which keeps the rounding error (`add_compensated`)."""
     total, lost = add_compensated(memory["total"], memory["lost"], value)
     return {"total": total, "lost": jnp.where(jnp.isfinite(total), lost, 0.0)}
 
@@ -236,7 +239,7 @@ class Sum:
     """Discounted sum, sum_k gamma^(k-1) w_k: the values as rewards (section 4.2).
 
     Attributes:
-        discount: gamma, per assessment.
+        discount: Discount factor gamma per assessment.
     """
 
     discount: float = 1.0
@@ -246,19 +249,19 @@ class Sum:
         require_number("discount", self.discount, 0.0, 1.0)
 
     def initial(self) -> _Numbers:
-        """No sum, and the weight of the first assessment."""
+        """Return a sum of 0, and the weight of the first assessment."""
         return {"total": jnp.zeros(()), "lost": jnp.zeros(()), "weight": jnp.ones(())}
 
     def update(
         self, memory: _Numbers, value: Float[Array, ""], counts: Bool[Array, ""]
     ) -> _Numbers:
-        """The sum after a step."""
+        """Return the sum after a step."""
         weight = memory["weight"]
         added = add_exactly(memory, jnp.where(counts, weight * value, 0.0))
         return {**added, "weight": jnp.where(counts, self.discount * weight, weight)}
 
     def score(self, memory: _Numbers) -> Float[Array, ""]:
-        """The sum."""
+        """Return the sum."""
         return memory["total"] + memory["lost"]
 
 
@@ -267,17 +270,17 @@ class Last:
     """Value of the last assessment: long-term fairness (section 4.2)."""
 
     def initial(self) -> Float[Array, ""]:
-        """No value."""
+        """Return 0: there is no value yet."""
         return jnp.zeros(())
 
     def update(
         self, memory: Float[Array, ""], value: Float[Array, ""], counts: Bool[Array, ""]
     ) -> Float[Array, ""]:
-        """The value of this step if it counts."""
+        """Return the value of this step if it counts, else the last one."""
         return jnp.where(counts, value, memory)
 
     def score(self, memory: Float[Array, ""]) -> Float[Array, ""]:
-        """The value."""
+        """Return the value."""
         return memory
 
 
@@ -286,36 +289,36 @@ class Mean:
     """Mean over the assessments (section 4.2)."""
 
     def initial(self) -> _Numbers:
-        """No sum, of no assessment."""
+        """Return a sum of 0 over 0 assessments."""
         return {"total": jnp.zeros(()), "lost": jnp.zeros(()), "count": jnp.zeros(())}
 
     def update(
         self, memory: _Numbers, value: Float[Array, ""], counts: Bool[Array, ""]
     ) -> _Numbers:
-        """Sum and number after a step."""
+        """Return sum and count after a step."""
         added = add_exactly(memory, jnp.where(counts, value, 0.0))
         return {**added, "count": memory["count"] + counts}
 
     def score(self, memory: _Numbers) -> Float[Array, ""]:
-        """The mean."""
+        """Return the mean."""
         return (memory["total"] + memory["lost"]) / jnp.maximum(memory["count"], 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Least:
-    """Smallest value of all assessments: Rawlsian with respect to time (section 4.2)."""
+    """Smallest value of all assessments: Rawlsian over time (section 4.2)."""
 
     def initial(self) -> _Numbers:
-        """No value."""
+        """Return the fold without any value."""
         return {"least": jnp.full((), jnp.inf), "any": jnp.array(False)}
 
     def update(
         self, memory: _Numbers, value: Float[Array, ""], counts: Bool[Array, ""]
     ) -> _Numbers:
-        """The smaller one."""
+        """Return the smaller value."""
         least = jnp.where(counts, jnp.minimum(memory["least"], value), memory["least"])
         return {"least": least, "any": memory["any"] | counts}
 
     def score(self, memory: _Numbers) -> Float[Array, ""]:
-        """The smallest value."""
+        """Return the smallest value."""
         return jnp.where(memory["any"], memory["least"], 0.0)

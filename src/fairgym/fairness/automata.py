@@ -1,12 +1,12 @@
-"""Automata: status functions for which a finite memory is enough.
+"""Automata: status functions that need only a finite memory.
 
-After Alamdari et al. (2024), section 5.1. A status function U of finitely many values is
-*value-regular* if for each value v a finite automaton accepts exactly the traces with U = v
-(definition 5.3). Then the automata side by side are
-a memory that U is a function of (theorem 5.4: `of_values`, `Product`); and whenever U is a function
-of a finite state and memory, it is value-regular (theorem 5.5: `of_states`).
+After Alamdari et al. (2024), section 5.1. A status function U with finitely many values is
+*value-regular* if, for each value v, a finite automaton accepts exactly the traces with U = v
+(definition 5.3). The product of these automata is then a memory that determines U (theorem 5.4:
+`of_values`, `Product`). Conversely, if U is a function of a finite state and memory, it is
+value-regular (theorem 5.5: `of_states`).
 
-A letter of the alphabet A x S, an action and the state that it led to, is a number from 0.
+A letter of the alphabet A x S is an action and the state that it led to, numbered from 0.
 """
 
 import dataclasses
@@ -27,12 +27,12 @@ MOST_WORDS = 10_000_000
 
 @dataclasses.dataclass(frozen=True)
 class Automaton:
-    """A deterministic finite automaton (Q, Sigma, delta, q0, Acc).
+    """Deterministic finite automaton (Q, Sigma, delta, q0, Acc).
 
     Attributes:
-        transitions: delta: for each state, the next one by letter.
-        start: q0.
-        accepting: Acc, in order.
+        transitions: Transition function delta: the next state by letter, for each state.
+        start: Initial state q0.
+        accepting: Accepting states Acc, in increasing order.
 
     Examples:
         >>> from fairgym.fairness.automata import Automaton
@@ -46,32 +46,32 @@ class Automaton:
     accepting: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Check that all states exist, and that every state has all letters."""
+        """Check that all states exist, and that every state has a transition for every letter."""
         states = range(len(self.transitions))
         letters = {len(row) for row in self.transitions}
         named = {self.start, *self.accepting, *itertools.chain(*self.transitions)}
         if len(letters) != 1 or not named <= set(states):
             raise FairgymError(
-                f"an automaton has {len(states)} states, rows of the lengths {sorted(letters)} and"
-                f" names the states {sorted(named)}; it takes rows of one length, and states from 0"
-                f" to {len(states) - 1}"
+                "an automaton must have rows of one length and states from 0 to"
+                f" {len(states) - 1}, got rows of the lengths {sorted(letters)} and the states"
+                f" {sorted(named)}"
             )
 
     def accepts(self, word: Iterable[int]) -> bool:
-        """True if the word leads from the start to an accepting state."""
+        """Return whether the word leads from the start to an accepting state."""
         state = self.start
         for letter in word:
             state = self.transitions[state][letter]
         return state in self.accepting
 
     def minimal(self) -> "Automaton":
-        """The smallest automaton of the same language, numbered from the start on.
+        """Return the smallest automaton of the same language, numbered from the start.
 
-        Two automata accept the same words if and only if these are equal.
+        Two automata accept the same words if and only if their minimal automata are equal.
         """
         table = np.asarray(self.transitions)
         classes = np.isin(np.arange(len(table)), self.accepting).astype(int)
-        while True:  # states that some letter sends to different classes are told apart
+        while True:  # separate states that some letter sends to different classes
             rows = np.column_stack([classes, classes[table]])
             finer = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
             if finer.max() == classes.max():
@@ -96,21 +96,21 @@ def of_states(
     alphabet: int,
     most: int = LARGEST,
 ) -> dict[Any, Automaton]:
-    """Automata of a status function of a finite state: theorem 5.5.
+    """Return the automata of a status function of a finite state (theorem 5.5).
 
     Args:
-        start: (s_init, m_init), or any other state.
-        step: (s, m) and a letter (a, s') -> (s', mu(m, a, s')).
-        value: U' of the state; anything that can be hashed, such as a tuple.
-        alphabet: number of letters.
-        most: largest number of states.
+        start: First state: (s_init, m_init), or any other value.
+        step: Function from (s, m) and a letter (a, s') to (s', mu(m, a, s')).
+        value: U' of the state; any hashable value, such as a tuple.
+        alphabet: Number of letters.
+        most: Largest number of states.
 
     Returns:
-        For each value of a state that can be reached the smallest automaton that accepts exactly
-        the words that lead to such states.
+        For each value of a reachable state, the smallest automaton that accepts exactly the words
+        that lead to states with this value.
 
     Raises:
-        FairgymError: more states than `most`.
+        FairgymError: If there are more states than `most`.
     """
     check_shape("alphabet", alphabet, 1, 1_000_000)
     found = _explored(start, step, value, alphabet, most)
@@ -120,30 +120,30 @@ def of_states(
 def of_values(
     value: Callable[[Word], Hashable], alphabet: int, depth: int, most: int = LARGEST
 ) -> dict[Any, Automaton]:
-    """Automata of a status function of words: the regular languages of definition 5.3.
+    """Return the automata of a status function of words: the languages of definition 5.3.
 
-    Two words are in one state if all words of `depth` letters at most, put behind them, make no
-    difference (Myhill and Nerode). That is then tried out on all words two letters longer.
+    Two words are in the same state if no continuation of at most `depth` letters separates them
+    (Myhill and Nerode). The result is then checked on all words that are two letters longer.
 
     Args:
-        value: U(s_init, sigma) of every word sigma, the empty one included.
-        alphabet: number of letters.
-        depth: length of the words that tell states apart.
-        most: largest number of states; one that counts without end has more.
+        value: U(s_init, sigma) of every word sigma, including the empty one.
+        alphabet: Number of letters.
+        depth: Length of the continuations that separate states.
+        most: Largest number of states; a function that counts without bound exceeds it.
 
     Returns:
-        For each value the smallest automaton that accepts exactly the words with that value.
+        For each value, the smallest automaton that accepts exactly the words with that value.
 
     Raises:
-        FairgymError: more states than `most`, states that the depth does not tell apart, or more
-            words to try than 10,000,000.
+        FairgymError: If there are more states than `most`, if `depth` does not separate the
+            states, or if there are more than 10,000,000 words to try.
     """
     check_shape("alphabet", alphabet, 1, 1_000_000)
     check_shape("depth", depth, 0, 100)
     if alphabet ** (depth + 2) > MOST_WORDS:
         raise FairgymError(
-            f"depth is {depth}, for which {alphabet}^{depth + 2} words are tried; it takes one for"
-            f" which they are {MOST_WORDS:,} at most"
+            f"depth must lead to at most {MOST_WORDS:,} words, got depth {depth} with"
+            f" {alphabet}^{depth + 2} words"
         )
 
     def words(longest: int) -> Iterable[Word]:
@@ -151,7 +151,7 @@ def of_values(
             yield from itertools.product(range(alphabet), repeat=length)
 
     ends = list(words(depth))
-    first: dict[tuple, Word] = {}  # what follows a word -> the first word that is followed so
+    first: dict[tuple, Word] = {}  # values after each continuation -> first word that has them
 
     def state(word: Word) -> Word:
         return first.setdefault(tuple(value(word + end) for end in ends), word)
@@ -161,8 +161,8 @@ def of_values(
         v = value(word)
         if v not in found or not found[v].accepts(word):
             raise FairgymError(
-                f"depth is {depth}, which does not tell the states of the function apart: the word"
-                f" {word} has the value {v!r}; it takes a larger one"
+                f"depth must be larger to separate the states of the function, got {depth}: the"
+                f" word {word} has the value {v!r}"
             )
     return {v: automaton.minimal() for v, automaton in found.items()}
 
@@ -174,17 +174,17 @@ def _explored(
     alphabet: int,
     most: int = LARGEST,
 ) -> dict[Any, Automaton]:
-    """The states that can be reached, as one automaton per value; they differ in what accepts."""
+    """Return the reachable states as one automaton per value; they differ in what accepts."""
     number, order, rows = {start: 0}, [start], []
-    for state in order:  # grows on the way
+    for state in order:  # grows during the loop
         row = []
         for letter in range(alphabet):
             following = step(state, letter)
             if following not in number:
                 if len(order) >= most:
                     raise FairgymError(
-                        f"the function has more than {most:,} states; value-regular ones have"
-                        " finitely many"
+                        f"the function has more than {most:,} states, but value-regular functions"
+                        " have finitely many"
                     )
                 number[following] = len(order)
                 order.append(following)
@@ -198,15 +198,15 @@ def _explored(
 
 @dataclasses.dataclass(frozen=True)
 class Product:
-    """Automata side by side as a memory: theorem 5.4.
+    """Product of automata, as a memory (theorem 5.4).
 
-    It remembers one state per automaton; U is the value of the one that accepts.
+    It remembers one state per automaton. U is the value of the automaton that accepts.
 
     Attributes:
-        automata: the automata.
-        values: status vector of each.
-        letter: function from components to the letter of a step. (The components of a step are a
-            function of the states around it and the action.)
+        automata: Automata.
+        values: Status vector of each automaton.
+        letter: Function from components to the letter of a step. (The components of a step are a
+            function of the states before and after it and of the action.)
     """
 
     automata: tuple[Automaton, ...]
@@ -214,29 +214,29 @@ class Product:
     letter: Callable[[Any], Int[Array, ""]]
 
     def __post_init__(self) -> None:
-        """Check that there is a value for each automaton."""
+        """Check that there is one value per automaton."""
         if not self.automata or len(self.automata) != len(self.values):
             raise FairgymError(
-                f"Product has {len(self.automata)} automata and {len(self.values)} values; it takes"
-                " one or more, and one value each"
+                "Product must have one or more automata and one value for each, got"
+                f" {len(self.automata)} automata and {len(self.values)} values"
             )
 
     @classmethod
     def of(
         cls, automata: Mapping[Any, Automaton], letter: Callable[[Any], Int[Array, ""]]
     ) -> "Product":
-        """The product of automata by their status vectors, as `of_values` returns them."""
+        """Return the product of automata by their status vectors, as `of_values` returns them."""
         values = tuple(tuple(float(u) for u in value) for value in automata)
         return cls(tuple(automata.values()), values, letter)
 
     def initial(self, like: Counts) -> Int[Array, " automata"]:
-        """The start of each automaton."""
+        """Return the start of each automaton."""
         return jnp.asarray([one.start for one in self.automata], jnp.int32)
 
     def update(
         self, memory: Int[Array, " automata"], components: Counts
     ) -> Int[Array, " automata"]:
-        """The next state of each automaton."""
+        """Return the next state of each automaton."""
         largest = max(len(one.transitions) for one in self.automata)
         letters = len(self.automata[0].transitions[0])
         table = np.zeros((len(self.automata), largest, letters), np.int32)
@@ -246,7 +246,7 @@ class Product:
         return jnp.asarray(table)[places, memory, self.letter(components)]
 
     def accepting(self, memory: Int[Array, " automata"]) -> Array:
-        """True for each automaton that accepts the steps so far: for one of them."""
+        """Return whether each automaton accepts the steps so far; exactly one does."""
         return jnp.stack(
             [
                 jnp.any(memory[place] == jnp.asarray(one.accepting or (-1,)))
@@ -255,5 +255,5 @@ class Product:
         )
 
     def status(self, memory: Int[Array, " automata"]) -> Float[Array, " stakeholders"]:
-        """The value of the automaton that accepts."""
+        """Return the value of the automaton that accepts."""
         return self.accepting(memory).astype(jnp.float32) @ jnp.asarray(self.values, jnp.float32)

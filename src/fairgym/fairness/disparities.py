@@ -1,4 +1,4 @@
-"""Measures of how far apart the groups' rates are, or of the group that fares worst."""
+"""Metrics that compare the groups' rates, or take the rate of the worst-off group."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ AGGREGATES = ("worst_case", "mean")
 
 
 class _OfGroups(Comparison):
-    """Measure of the groups' rates, by default in the unit of the rate."""
+    """Metric of the groups' rates, by default in the unit of the rate."""
 
     rate: Rate
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit, else the rate's."""
+        """Return the declared unit, else the rate's."""
         return self.unit or self.rate.unit_in(info)
 
     def defined(self, totals: Counts) -> Array:
-        """True if every group's denominator is positive."""
+        """Return whether every group's denominator is positive."""
         return jnp.all(self.rate.denominators(totals) > 0)
 
 
@@ -31,15 +31,16 @@ class _OfGroups(Comparison):
 class Disparity(_OfGroups, FairMetric):
     """Difference of a rate between groups (MAFE, equations 3 and 4); 0 is parity.
 
-    Two groups: minus the absolute difference. More: minus the population standard deviation. Of a
-    rate of positive decisions it is the demographic parity difference; of such a rate among those
-    who qualify, the equal opportunity difference.
+    For two groups it is minus the absolute difference, for more groups minus the population
+    standard deviation. For a rate of positive decisions it is the demographic parity difference;
+    for such a rate among the qualified, the equal opportunity difference.
 
     Attributes:
-        rate: the rate compared.
-        normalise_by_sum: divide by the sum of the groups' rates (table 8: waits, salaries).
-        title: the disparity in words; "" for those of the metric's name.
-        unit: unit of the value; "" for the rate's.
+        rate: Rate to compare.
+        normalise_by_sum: Whether to divide by the sum of the groups' rates (table 8: waits,
+            salaries).
+        title: Title of the disparity; "" for the metric's name.
+        unit: Unit of the value; "" for the rate's.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -54,14 +55,14 @@ class Disparity(_OfGroups, FairMetric):
     normalise_by_sum: bool = False
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """The (never positive) disparity, in the unit of the rate."""
+        """Return the disparity, at most 0, in the unit of the rate."""
         rates = self.rate.per_group(totals)
         if rates.shape[0] == 2:
             return -jnp.abs(rates[0] - rates[1])
         return -jnp.std(rates)
 
     def normalised(self, totals: Counts) -> Float[Array, ""]:
-        """The disparity, divided by the sum of the rates if so declared."""
+        """Return the disparity, divided by the sum of the rates if `normalise_by_sum`."""
         if not self.normalise_by_sum:
             return self.value(totals)
         return -ratio(-self.value(totals), jnp.sum(self.rate.per_group(totals)))
@@ -72,14 +73,14 @@ class Disparity(_OfGroups, FairMetric):
 class LargestGap(_OfGroups, FairMetric):
     """Largest difference of a rate between two groups, max_g r_g - min_g r_g; 0 is parity.
 
-    It is fairlearn's difference between groups. Of a rate of positive decisions it is the
-    demographic parity difference, of such a rate among those who qualify the equal opportunity
-    difference, for any number of groups. Of two groups it is that of `Disparity`.
+    It is fairlearn's difference between groups. For a rate of positive decisions it is the
+    demographic parity difference; for such a rate among the qualified, the equal opportunity
+    difference, with any number of groups. For two groups it equals `Disparity`.
 
     Attributes:
-        rate: the rate compared; its sign does not matter.
-        title: the gap in words; "" for those of the metric's name.
-        unit: unit of the value; "" for the rate's.
+        rate: Rate to compare; its sign does not matter.
+        title: Title of the gap; "" for the metric's name.
+        unit: Unit of the value; "" for the rate's.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -95,12 +96,12 @@ class LargestGap(_OfGroups, FairMetric):
     rate: Rate
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the gap, in the unit of the rate; the rate of a group with 0/0 is 0."""
+        """Return minus the gap, in the unit of the rate; a group's 0/0 counts as 0."""
         return -_range(self.rate.per_group(totals))
 
 
 def _range(rates: Float[Array, " groups"]) -> Float[Array, ""]:
-    """Difference of the largest and the smallest."""
+    """Return the difference of the largest and the smallest rate."""
     return jnp.max(rates) - jnp.min(rates)
 
 
@@ -109,20 +110,20 @@ def _range(rates: Float[Array, " groups"]) -> Float[Array, ""]:
 class EqualisedOdds(FairMetric):
     """Equalised odds difference: how far apart the groups' error rates are; 0 is parity.
 
-    Odds are equalised if the groups have equal shares of positive decisions both among people with
-    a good outcome and among those with a bad one (M. Hardt, E. Price, N. Srebro, Equality of
-    Opportunity in Supervised Learning, 2016, definition 2.1). The measure is the larger of the two
-    rates' largest gaps, or their mean, as in fairlearn's `equalized_odds_difference`.
+    Odds are equalised if the groups have equal rates of positive decisions among people with a
+    good outcome, and also among people with a bad one (M. Hardt, E. Price, N. Srebro, Equality of
+    Opportunity in Supervised Learning, 2016, definition 2.1). The measure is the larger of the
+    largest gaps of the two rates, or their mean, as in fairlearn's `equalized_odds_difference`.
 
     Attributes:
-        true_positive: rate of positive decisions among those whose outcome is or would be good.
-        false_positive: the same among those whose outcome is or would be bad.
-        agg: what is taken of the two gaps: "worst_case" for the larger one, or "mean".
-        title: the difference in words; "" for those of the metric's name.
-        unit: unit of the value; "" for the rates'.
+        true_positive: Rate of positive decisions among people whose outcome is or would be good.
+        false_positive: Rate of positive decisions among people whose outcome is or would be bad.
+        agg: Aggregate of the two gaps: "worst_case" for the larger one, or "mean".
+        title: Title of the difference; "" for the metric's name.
+        unit: Unit of the value; "" for the rates'.
 
     Raises:
-        FairgymError: another `agg`.
+        FairgymError: If `agg` is anything else.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -142,33 +143,33 @@ class EqualisedOdds(FairMetric):
     agg: str = AGGREGATES[0]
 
     def __post_init__(self) -> None:
-        """Check what is taken of the two gaps."""
+        """Check the aggregate."""
         if self.agg not in AGGREGATES:
-            raise FairgymError(f"agg is {self.agg!r}; it takes {' or '.join(AGGREGATES)}")
+            raise FairgymError(f"agg must be {' or '.join(AGGREGATES)}, got {self.agg!r}")
 
     @property
     def rates(self) -> tuple[Rate, Rate]:
-        """Both rates."""
+        """The two rates."""
         return self.true_positive, self.false_positive
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit, else that of the rates.
+        """Return the declared unit, else that of the rates.
 
         Raises:
-            FairgymError: no unit is declared and the rates have different ones.
+            FairgymError: If no unit is declared and the rates' units differ.
         """
         good, bad = (rate.unit_in(info) for rate in self.rates)
         if not self.unit and good != bad:
-            raise FairgymError(f"rates are in {good!r} and {bad!r}; it takes two of one unit")
+            raise FairgymError(f"both rates must have the same unit, got {good!r} and {bad!r}")
         return self.unit or good
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the difference; the rate of a group with 0/0 is 0."""
+        """Return minus the difference; a group's 0/0 counts as 0."""
         gaps = jnp.stack([_range(rate.per_group(totals)) for rate in self.rates])
         return -(jnp.mean(gaps) if self.agg == "mean" else jnp.max(gaps))
 
     def defined(self, totals: Counts) -> Array:
-        """True if every group has somebody with either outcome."""
+        """Return whether every group has people with either outcome."""
         good, bad = (rate.denominators(totals) for rate in self.rates)
         return jnp.all(good > 0) & jnp.all(bad > 0)
 
@@ -176,15 +177,16 @@ class EqualisedOdds(FairMetric):
 @metric_classes.register("WorstGroup")
 @dataclasses.dataclass(frozen=True)
 class WorstGroup(_OfGroups):
-    """Rate of the group that fares worst: min_g r_g, or max_g r_g where less is better.
+    """Rate of the worst-off group: min_g r_g, or max_g r_g where less is better.
 
-    The maximin criterion (J. Rawls, A Theory of Justice, 1971), in machine learning the worst-group
-    performance (S. Sagawa et al., Distributionally Robust Neural Networks for Group Shifts, 2020).
+    This is the maximin criterion (J. Rawls, A Theory of Justice, 1971), in machine learning the
+    worst-group performance (S. Sagawa et al., Distributionally Robust Neural Networks for Group
+    Shifts, 2020).
 
     Attributes:
-        rate: the rate of each group; its sign tells which side is worse.
-        title: the measure in words; "" for those of the metric's name.
-        unit: unit of the value; "" for the rate's.
+        rate: Rate of each group; its sign says which side is worse.
+        title: Title of the metric; "" for its name.
+        unit: Unit of the value; "" for the rate's.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -202,23 +204,23 @@ class WorstGroup(_OfGroups):
 
     @property
     def sign(self) -> int:
-        """The rate's."""
+        """Sign of the rate."""
         return self.rate.sign
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """The smallest of the (signed) rates; that of a group with 0/0 is 0."""
+        """Return the smallest of the signed rates; a group's 0/0 counts as 0."""
         return jnp.min(self.sign * self.rate.per_group(totals))
 
 
 class Relative(_OfGroups):
-    """Measure of the groups' rates relative to each other: no unit, undefined if all are 0."""
+    """Metric of the groups' rates relative to each other; no unit, undefined if all are 0."""
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit."""
+        """Return the declared unit."""
         return self.unit
 
     def defined(self, totals: Counts) -> Array:
-        """True if every group's denominator, and the rate of one group at least, is positive."""
+        """Return whether all denominators and at least one group's rate are positive."""
         return super().defined(totals) & (jnp.max(self.rate.per_group(totals)) > 0)
 
 
@@ -227,14 +229,14 @@ class Relative(_OfGroups):
 class GroupRatio(Relative):
     """Ratio of a rate between groups: min_g r_g / max_g r_g, from 0 to 1; 1 is parity.
 
-    Of a rate of positive decisions it is the demographic parity ratio, which the four-fifths rule
-    wants to be 0.8 at least (Uniform Guidelines on Employee Selection Procedures, 1978, 29 CFR
-    1607.4 D). It takes rates that are not negative.
+    For a rate of positive decisions it is the demographic parity ratio. The four-fifths rule
+    requires at least 0.8 (Uniform Guidelines on Employee Selection Procedures, 1978, 29 CFR 1607.4
+    D). The rates must not be negative.
 
     Attributes:
-        rate: the rate compared; its sign does not matter.
-        title: the ratio in words; "" for those of the metric's name.
-        unit: unit of the value; "" for a number without one.
+        rate: Rate to compare; its sign does not matter.
+        title: Title of the ratio; "" for the metric's name.
+        unit: Unit of the value; "" for none.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -250,10 +252,10 @@ class GroupRatio(Relative):
 
     @property
     def sign(self) -> int:
-        """Always 1: the nearer to 1, the better."""
+        """Always 1: closer to 1 is better."""
         return 1
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """The lowest rate over the highest; 0/0 is 0."""
+        """Return the lowest rate divided by the highest; 0/0 counts as 0."""
         rates = self.rate.per_group(totals)
         return ratio(jnp.min(rates), jnp.max(rates))

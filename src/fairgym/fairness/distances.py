@@ -1,4 +1,4 @@
-"""Measures of how far apart distributions are: of the groups, or of one thing over places."""
+"""Distances between the groups' distributions, and deviations from an even distribution."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -16,22 +16,23 @@ SCALES = ("sum", "largest", "none")
 @metric_classes.register("Distance")
 @dataclasses.dataclass(frozen=True)
 class Distance(FairMetric):
-    """Distance between the groups' distributions over bins; of several pairs the largest.
+    """Distance between the groups' distributions over bins; for several pairs the largest.
 
-    It is the 1-Wasserstein distance: of ordered bins, such as scores, with the difference of their
-    numbers as the ground distance, sum_b |F_1(b) - F_2(b)| with F the cumulative distribution; of
-    bins without an order, such as states of health, with distance 1 between any two, which makes it
-    the total variation distance (Hu, Lear and Zhang 2023, section 3).
+    It is the 1-Wasserstein distance (Hu, Lear and Zhang 2023, section 3). For ordered bins, such
+    as scores, the ground distance is the difference of their numbers: sum_b |F_1(b) - F_2(b)| with
+    F the cumulative distribution. For bins without an order, such as states of health, any two
+    bins have distance 1, which gives the total variation distance.
 
     Attributes:
-        component: the component, with an entry per group and bin; each group's are divided by their
-            sum. Of one step it is the distance then, of sums that of the mean distribution.
+        component: Name of the component, with an entry per group and bin. Each group's entries are
+            divided by their sum. For one step it gives the current distance, for sums that of the
+            mean distribution.
         order: "ordered" or "nominal".
-        title: the distance in words; "" for those of the metric's name.
-        unit: unit of the value; "" for a number of bins, or a share.
+        title: Title of the distance; "" for the metric's name.
+        unit: Unit of the value; "" for a number of bins, or a share.
 
     Raises:
-        FairgymError: another order.
+        FairgymError: If the order is anything else.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -48,19 +49,19 @@ class Distance(FairMetric):
     def __post_init__(self) -> None:
         """Check the order."""
         if self.order not in ORDERS:
-            raise FairgymError(f"order is {self.order!r}; it takes {' or '.join(ORDERS)}")
+            raise FairgymError(f"order must be {' or '.join(ORDERS)}, got {self.order!r}")
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit, else "share" of bins without an order.
+        """Return the declared unit, else "share" for bins without an order.
 
         Raises:
-            FairgymError: the component has not an entry per group and bin.
+            FairgymError: If the component does not have an entry per group and bin.
         """
         _require_axes(info, self.component, 2, "group and bin")
         return self.unit or ("share" if self.order == "nominal" else "")
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the distance; of a group without anybody in it every share is 0."""
+        """Return minus the distance; every share of an empty group counts as 0."""
         counts = getattr(totals, self.component)
         shares = ratio(counts, jnp.sum(counts, axis=1, keepdims=True))
         each = jnp.cumsum(shares, axis=1) if self.order == "ordered" else shares
@@ -68,7 +69,7 @@ class Distance(FairMetric):
         return -jnp.max(apart if self.order == "ordered" else 0.5 * apart)
 
     def defined(self, totals: Counts) -> Array:
-        """True if there is somebody in each group."""
+        """Return whether every group has people in it."""
         return jnp.all(jnp.sum(getattr(totals, self.component), axis=1) > 0)
 
 
@@ -81,13 +82,13 @@ class LargestDeviation(FairMetric):
     1/K| (Hu, Lear and Zhang 2023, equation 9).
 
     Attributes:
-        component: the component, with one entry for each place.
-        relative_to: what s is: "sum" or "largest" of the entries, or "none" for 1.
-        title: the deviation in words; "" for those of the metric's name.
-        unit: unit of the value; "" for a share, or for the component's with "none".
+        component: Name of the component, with one entry per place.
+        relative_to: Scale s: "sum" or "largest" of the entries, or "none" for 1.
+        title: Title of the deviation; "" for the metric's name.
+        unit: Unit of the value; "" for a share, or for the component's unit with "none".
 
     Raises:
-        FairgymError: relative to something else.
+        FairgymError: If `relative_to` is anything else.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -102,21 +103,23 @@ class LargestDeviation(FairMetric):
     relative_to: str = "sum"
 
     def __post_init__(self) -> None:
-        """Check what it is relative to."""
+        """Check the scale."""
         if self.relative_to not in SCALES:
-            raise FairgymError(f"relative_to is {self.relative_to!r}; it takes {', '.join(SCALES)}")
+            raise FairgymError(
+                f"relative_to must be one of {', '.join(SCALES)}, got {self.relative_to!r}"
+            )
 
     def unit_in(self, info: Mapping[str, ComponentInfo]) -> str:
-        """The declared unit, else "share", or the component's if it is relative to nothing.
+        """Return the declared unit, else "share", or the component's unit without a scale.
 
         Raises:
-            FairgymError: the component has not one entry for each place.
+            FairgymError: If the component does not have one entry per place.
         """
         _require_axes(info, self.component, 1, "place")
         return self.unit or (info[self.component].unit if self.relative_to == "none" else "share")
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the deviation; 0/0 is 0."""
+        """Return minus the deviation; 0/0 counts as 0."""
         entries = getattr(totals, self.component)
         largest = jnp.max(jnp.abs(entries - jnp.mean(entries)))
         if self.relative_to == "none":
@@ -124,7 +127,7 @@ class LargestDeviation(FairMetric):
         return -ratio(largest, self._scale(entries))
 
     def defined(self, totals: Counts) -> Array:
-        """True if there is something to be relative to."""
+        """Return whether the scale is positive."""
         if self.relative_to == "none":
             return jnp.array(True)
         return self._scale(getattr(totals, self.component)) > 0
@@ -138,6 +141,6 @@ def _require_axes(info: Mapping[str, ComponentInfo], component: str, axes: int, 
     if len(info[component].axes) != axes:
         there = [name for name, one in info.items() if len(one.axes) == axes]
         raise FairgymError(
-            f"component is {component!r}; it takes one with an entry per {words}:"
-            f" {', '.join(there) or 'there is none'}"
+            f"component must have an entry per {words} ({', '.join(there) or 'none has'}), got"
+            f" {component!r}"
         )

@@ -1,7 +1,7 @@
-"""Coefficients of inequality over the groups' rates: Gini, Theil and Atkinson.
+"""Inequality coefficients over the groups' rates: Gini, Theil and Atkinson.
 
-The groups count alike whatever their size. No coefficient changes if all rates are multiplied by
-one number, and each takes rates that are not negative.
+All groups have the same weight, whatever their size. Multiplying all rates by one number changes no
+coefficient. Rates must not be negative.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from fairgym.core.errors import is_number
 from fairgym.fairness.disparities import Relative
 from fairgym.fairness.metrics import FairMetric, Rate, metric_classes, ratio
 
-MOST_AVERSE = 1000.0  # epsilon of Atkinson; beyond, it is 1 less the lowest rate over the mean
+MOST_AVERSE = 1000.0  # epsilon of Atkinson; beyond it the index is 1 - lowest rate / mean
 
 
 @metric_classes.register("Gini")
@@ -22,14 +22,14 @@ MOST_AVERSE = 1000.0  # epsilon of Atkinson; beyond, it is 1 less the lowest rat
 class Gini(Relative, FairMetric):
     """Gini coefficient over the groups' rates, G = sum_gh |r_g - r_h| / (2 n sum_g r_g).
 
-    C. Gini, Variabilità e mutabilità, 1912, as half of the relative mean absolute difference (A.
-    Sen, On Economic Inequality, 1973). The n groups count alike whatever their size; 0 is parity,
-    and 1 - 1/n the most. It takes rates that are not negative.
+    After C. Gini, Variabilità e mutabilità, 1912, as half of the relative mean absolute difference
+    (A. Sen, On Economic Inequality, 1973). The n groups have the same weight, whatever their size.
+    0 is parity and 1 - 1/n the maximum. Rates must not be negative.
 
     Attributes:
-        rate: the rate compared; its sign does not matter.
-        title: the coefficient in words; "" for those of the metric's name.
-        unit: unit of the value; "" for a number without one.
+        rate: Rate to compare; its sign does not matter.
+        title: Title of the coefficient; "" for the metric's name.
+        unit: Unit of the value; "" for none.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -43,7 +43,7 @@ class Gini(Relative, FairMetric):
     rate: Rate
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the coefficient; 0/0 is 0."""
+        """Return minus the coefficient; 0/0 counts as 0."""
         rates = self.rate.per_group(totals)
         differences = jnp.sum(jnp.abs(rates[:, None] - rates[None, :]))
         return -ratio(differences, 2 * rates.shape[0] * jnp.sum(rates))
@@ -54,14 +54,14 @@ class Gini(Relative, FairMetric):
 class Theil(Relative, FairMetric):
     """Theil index over the groups' rates, T = mean_g (r_g / m) log(r_g / m), m the mean rate.
 
-    H. Theil, Economics and Information Theory, 1967; the generalised entropy index of order 1. The
-    n groups count alike whatever their size; 0 is parity, and log n the most. A rate of 0 adds
-    nothing, and has no part in the gradient, which would be infinite there.
+    After H. Theil, Economics and Information Theory, 1967; the generalised entropy index of order
+    1. The n groups have the same weight, whatever their size. 0 is parity and log n the maximum. A
+    rate of 0 adds nothing; its gradient would be infinite and is left out.
 
     Attributes:
-        rate: the rate compared, not negative; its sign does not matter.
-        title: the index in words; "" for those of the metric's name.
-        unit: unit of the value; "" for a number without one.
+        rate: Rate to compare, not negative; its sign does not matter.
+        title: Title of the index; "" for the metric's name.
+        unit: Unit of the value; "" for none.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -75,9 +75,9 @@ class Theil(Relative, FairMetric):
     rate: Rate
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the index; 0 if all rates are 0."""
+        """Return minus the index; 0 if all rates are 0."""
         shares, above, logs = _around_the_mean(self.rate.per_group(totals))
-        # The mean of x log x - (x - 1) is the same, and stays exact near parity.
+        # The mean of x log x - (x - 1) is the same and stays exact near parity.
         return -jnp.maximum(jnp.mean(shares * logs - above), 0.0)
 
 
@@ -86,20 +86,20 @@ class Theil(Relative, FairMetric):
 class Atkinson(Relative, FairMetric):
     """Atkinson index over the groups' rates, A = 1 - (mean_g r_g^(1 - e))^(1 / (1 - e)) / m.
 
-    A. B. Atkinson, On the Measurement of Inequality, 1970, with m the mean rate; for e = 1 it is 1
-    less the geometric mean over m. It is the share of the mean rate that could be given up if all
-    groups had the same instead: m (1 - A) orders as `AlphaFair(e, plus=0)`. The groups count alike
-    whatever their size; 0 is parity. If the rate of a group is 0, A is 1 from e = 1 on, and below
-    it has no part in the gradient, which would be infinite there.
+    After A. B. Atkinson, On the Measurement of Inequality, 1970, with m the mean rate. For e = 1
+    it is 1 minus the geometric mean divided by m. It is the share of the mean rate that could be
+    given up if all groups had the same rate instead: m (1 - A) orders as `AlphaFair(e, plus=0)`.
+    All groups have the same weight, whatever their size. 0 is parity. If a group's rate is 0, A is
+    1 for e of 1 or more. For smaller e the gradient of that rate would be infinite and is left out.
 
     Attributes:
-        rate: the rate compared, not negative; its sign does not matter.
-        epsilon: e, the aversion to inequality, above 0; the larger, the more low rates count.
-        title: the index in words; "" for those of the metric's name.
-        unit: unit of the value; "" for a number without one.
+        rate: Rate to compare, not negative; its sign does not matter.
+        epsilon: Aversion to inequality e, above 0; a larger e gives low rates more weight.
+        title: Title of the index; "" for the metric's name.
+        unit: Unit of the value; "" for none.
 
     Raises:
-        FairgymError: an epsilon out of range.
+        FairgymError: If epsilon is out of range.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -118,28 +118,29 @@ class Atkinson(Relative, FairMetric):
         """Check the aversion."""
         if not is_number(self.epsilon) or not 0.0 < self.epsilon <= MOST_AVERSE:
             raise FairgymError(
-                f"epsilon is {self.epsilon!r}; it takes a number above 0, {MOST_AVERSE:g} at most"
+                f"epsilon must be a number above 0 and at most {MOST_AVERSE:g}, got"
+                f" {self.epsilon!r}"
             )
 
     def value(self, totals: Counts) -> Float[Array, ""]:
-        """Minus the index; 0 if all rates are 0."""
+        """Return minus the index; 0 if all rates are 0."""
         shares, above, logs = _around_the_mean(self.rate.per_group(totals))
         some, power = shares > 0, 1.0 - self.epsilon
         if power == 0.0:
             log_mean = jnp.mean(logs)
-        else:  # the log of the power mean; with the largest term taken out none overflows
+        else:  # the log of the power mean, relative to its largest term to avoid overflow
             terms = jnp.where(some, power * logs, -jnp.inf if power > 0.0 else 0.0)
             largest = jnp.max(terms)
             log_mean = (largest + jnp.log1p(jnp.mean(jnp.expm1(terms - largest)))) / power
-        # What rounding leaves of the mean of r / m beside 1 is taken off: exact near parity.
+        # Subtract the rounding error in the mean of r / m, so that it is exact near parity.
         index = jnp.maximum(-jnp.expm1(log_mean - jnp.log1p(jnp.mean(above))), 0.0)
         return -(index if power > 0.0 else jnp.where(jnp.all(some), index, 1.0))
 
 
 def _around_the_mean(rates: Float[Array, " groups"]) -> tuple[Array, Array, Array]:
-    """Ratio x of each rate to the mean of all, x - 1, and log x; the log of 0 is given as 0.
+    """Return the ratio x of each rate to the mean, x - 1, and log x (0 for x = 0).
 
-    If all rates are 0, each is 1. Slopes at a rate of 0 are infinite, and are left out.
+    If all rates are 0, each ratio is 1. Infinite slopes at a rate of 0 are left out.
     """
     rates = jnp.where(rates > 0, rates, 0.0)
     mean = jnp.mean(rates)

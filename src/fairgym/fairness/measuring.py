@@ -1,4 +1,4 @@
-"""Environments that measure further metrics and schemes beside their own."""
+"""Environments that measure further metrics and schemes in addition to their own."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -12,15 +12,15 @@ from fairgym.wrappers import Augmented, MoreMetrics
 
 
 def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:
-    """The environment with the metrics and schemes that objectives bring along beside its own.
+    """Return the environment with the metrics and schemes that objectives add to its own.
 
     Args:
-        env: the environment.
-        objectives: objectives in it; a name that the environment has is its own.
+        env: Environment.
+        objectives: Objectives in it. A name that the environment has refers to its own metric.
 
     Raises:
-        FairgymError: an objective weighs a scheme that has the name of another one, whose memory
-            would be taken for its own.
+        FairgymError: If an objective weights a scheme whose name belongs to another scheme, since
+            the memories of the two would be confused.
     """
     objectives = tuple(objectives)
     schemes = {n: scheme for one in objectives for n, scheme in one.weighed_schemes.items()}
@@ -29,8 +29,8 @@ def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:
         for name, scheme in one.weighed_schemes.items():
             if _folds(scheme) != _folds(schemes[name]):
                 raise FairgymError(
-                    f"the objective weighs a scheme {name!r} that is another one than that of"
-                    f" {env.name}; it takes another name"
+                    f"scheme {name!r} of the objective must have another name, since {env.name}"
+                    " has a different scheme of that name"
                 )
     return with_measures(
         env,
@@ -40,16 +40,16 @@ def measuring(env: Environment, objectives: Iterable[Objective]) -> Environment:
 
 
 def _folds(scheme: Scheme) -> tuple[Any, ...]:
-    """Parts of a scheme that its memory depends on: all but the normaliser."""
+    """Return the parts that a scheme's memory depends on: all but the normaliser."""
     return scheme.status, scheme.extended, scheme.when
 
 
 def with_measures(
     env: Environment, metrics: Mapping[str, Metric], schemes: Mapping[str, Scheme]
 ) -> Environment:
-    """The environment with those of these measures whose names it has not yet.
+    """Return the environment with the measures whose names it does not have yet.
 
-    In an augmented environment they stand inside, so that it stays one.
+    They go inside an augmented environment, so that it stays augmented.
     """
     more = tuple((name, metric) for name, metric in metrics.items() if name not in env.metrics)
     too = tuple((name, scheme) for name, scheme in schemes.items() if name not in env.spec.schemes)

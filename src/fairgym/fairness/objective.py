@@ -1,4 +1,4 @@
-"""Objectives: weighted sums of metrics and fairness schemes, and reward under bounds."""
+"""Objectives: weighted sums of metrics and fairness schemes, optionally under constraints."""
 
 import dataclasses
 import numbers
@@ -19,24 +19,24 @@ from fairgym.fairness.welfare import is_welfare, welfare_scheme
 
 @dataclasses.dataclass(frozen=True)
 class Objective:
-    """maximise sum_k alpha_k R^(k) + sum_m beta_m F^(m) (MAFE, equation 1), over normalised terms.
+    """Objective max sum_k alpha_k R^(k) + sum_m beta_m F^(m) over normalised terms (MAFE, eq. 1).
 
-    A term is a metric, or a fairness scheme (Alamdari et al. 2024, definition 4.7), whose score
-    depends on the course of the episode: it is carried from step to step as a memory.
+    A term is a metric or a fairness scheme (Alamdari et al. 2024, definition 4.7). A scheme's score
+    depends on the course of the episode, so its state is carried from step to step.
 
     With `bounds` it is the constrained form: maximise the weighted sum subject to
-    |disparity| < epsilon for each bounded metric. The learner keeps one multiplier per bound,
-    adds minus multiplier times excess to the score, and raises the multiplier while the bound is
-    broken (`raise_multipliers`).
+    |disparity| < epsilon for each bounded metric. The learner keeps one multiplier per bound. It
+    subtracts multiplier times excess from the score, and raises the multiplier while the bound is
+    violated (`raise_multipliers`).
 
     Attributes:
-        metrics: the metrics by name.
-        weights: weight of each metric or scheme; those without one weigh 0.
-        bounds: epsilon of each bounded metric, on its normalised value: of a disparity of waits the
-            share of their sum, of rates the difference as it is.
-        schemes: the schemes by name.
-        terms: metrics among which one bound for all looks for disparities
-            (`EnvironmentSpec.terms`); all of them if empty.
+        metrics: Metrics by name.
+        weights: Weight of each metric or scheme; those without one have weight 0.
+        bounds: Epsilon of each bounded metric, on its normalised value: for a disparity of waits
+            the share of their sum, for rates the plain difference.
+        schemes: Schemes by name.
+        terms: Metrics that are bounded if one bound is given for all disparities
+            (`EnvironmentSpec.terms`); all metrics if empty.
 
     Examples:
         >>> import fairgym
@@ -59,7 +59,7 @@ class Objective:
         """Check the names."""
         for name in self.schemes:
             if name in self.metrics:
-                raise FairgymError(f"{name!r} is a metric and a scheme; it takes two names")
+                raise FairgymError(f"{name!r} must not name both a metric and a scheme")
         for field, known, numbers_given in (
             ("weights", {**self.metrics, **self.schemes}, self.weights),
             ("bounds", self.metrics, self.bounds),
@@ -69,15 +69,15 @@ class Objective:
                     raise FairgymError(f"unknown metric {name!r}; there are: {', '.join(known)}")
                 if not is_number(number):
                     given = reprlib.repr(number)
-                    raise FairgymError(f"{field} of {name!r} is {given}; it takes a number")
+                    raise FairgymError(f"{field} of {name!r} must be a number, got {given}")
         for name, epsilon in self.bounds.items():
             if epsilon < 0:
-                raise FairgymError(f"the bound of {name!r} is {epsilon!r}; it takes 0 or more")
+                raise FairgymError(f"the bound of {name!r} must be 0 or more, got {epsilon!r}")
             if self.metrics[name].kind != "fair":
                 takes = ", ".join(n for n, m in self.metrics.items() if m.kind == "fair")
                 raise FairgymError(
-                    f"the bound of {name!r} is on no disparity, which would be 0 at parity; bounds"
-                    f" take: {takes or 'disparities, of which there is none here'}"
+                    f"a bound must be on a disparity, which is 0 at parity, got {name!r};"
+                    f" disparities: {takes or 'none here'}"
                 )
 
     def _parts(self) -> tuple[tuple[tuple[str, Any], ...], ...]:
@@ -85,18 +85,18 @@ class Objective:
         return tuple(tuple(part.items()) for part in parts)
 
     def __eq__(self, other: object) -> bool:
-        """Same names and numbers in the same order: multipliers follow the order of `bounds`."""
+        """Compare names and numbers in order, since multipliers follow the order of `bounds`."""
         return isinstance(other, Objective) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        """Equal objectives share compiled programs."""
+        """Hash all parts, so that equal objectives share compiled programs."""
         return hash(self._parts())
 
     # ---------------------------------------------------------------- constructors
 
     @classmethod
     def weighted(cls, env: Environment, weights: Mapping[str, float]) -> "Objective":
-        """Weights by name of metric, scheme or welfare (`fairgym.fairness.welfare`)."""
+        """Make an objective from weights by name of metric, scheme or welfare."""
         known = {**env.metrics, **env.spec.schemes}
         welfare = {n: welfare_scheme(env, n) for n in weights if n not in known and is_welfare(n)}
         schemes = {**env.spec.schemes, **welfare}
@@ -104,72 +104,72 @@ class Objective:
 
     @classmethod
     def uniform(cls, env: Environment) -> "Objective":
-        """Every metric weighs alike: 1 / (K + M) each."""
+        """Make an objective in which every metric has the same weight, 1 / (K + M)."""
         return cls.named(env, "uniform")
 
     @classmethod
     def direct(cls, env: Environment) -> "Objective":
-        """Only direct rewards (MAFE, section 6.2, setting 1)."""
+        """Make an objective of direct rewards only (MAFE, section 6.2, setting 1)."""
         return cls.named(env, "direct")
 
     @classmethod
     def direct_fair(cls, env: Environment) -> "Objective":
-        """Direct rewards and disparities, weighted alike (setting 2)."""
+        """Make an objective of direct rewards and disparities, equally weighted (setting 2)."""
         return cls.named(env, "direct-fair")
 
     @classmethod
     def direct_fair_rate(cls, env: Environment) -> "Objective":
-        """Direct, disparities and rates, weighted alike (setting 3): the same as uniform."""
+        """Make an objective of all three kinds, equally weighted (setting 3); same as uniform."""
         return cls.named(env, "direct-fair-rate")
 
     @classmethod
     def half_direct(cls, env: Environment) -> "Objective":
-        """Half of the weight on direct rewards, the rest shared by the disparities (D.6)."""
+        """Make an objective with half the weight on direct rewards, half on disparities (D.6)."""
         return cls.weighted(env, _weights.half_direct(env))
 
     @classmethod
     def frontier(cls, env: Environment, lam: float) -> "Objective":
-        """alpha_k = lambda / K for rewards, beta_m = (1 - lambda) / M for disparities (D.4).
+        """Make an objective with alpha_k = lambda / K and beta_m = (1 - lambda) / M (D.4).
 
         Raises:
-            FairgymError: lambda outside [0, 1].
+            FairgymError: If lambda is outside [0, 1].
         """
         return cls.weighted(env, _weights.frontier(env, lam))
 
     @classmethod
     def published(cls, env: Environment) -> "Objective":
-        """The published objective of the system, over metrics and schemes.
+        """Make the published objective of the environment, over metrics and schemes.
 
         Raises:
-            FairgymError: the environment declares none.
+            FairgymError: If the environment declares none.
         """
         return cls.weighted(env, _weights.published(env))
 
     @classmethod
     def named(cls, env: Environment, name: str) -> "Objective":
-        """An objective by its name on the command line.
+        """Make an objective by its name on the command line.
 
         Args:
-            env: the environment whose metrics it weighs.
+            env: Environment with the metrics.
             name: "uniform", "direct", "direct-fair", "direct-fair-rate", "half-direct",
                 "published", "frontier:LAMBDA"; "own:AGENT" for the terms that concern an agent
                 (`ComponentInfo.used_by`); or a welfare, such as "nash", "max-min:COMPONENT".
 
         Raises:
-            FairgymError: any other name.
+            FairgymError: If the name is unknown.
         """
         return cls.weighted(env, _weights.named_weights(env, name))
 
     def bounded(self, bounds: Mapping[str, float] | float) -> "Objective":
-        """This objective under bounds: |disparity| < epsilon.
+        """Return this objective with bounds, |disparity| < epsilon.
 
         Args:
-            bounds: epsilon by metric name, or one epsilon for every disparity among the terms. A
-                bounded disparity no longer weighs in the sum.
+            bounds: Epsilon by metric name, or one epsilon for every disparity among the terms. A
+                bounded disparity has no weight in the sum any more.
         """
         if not isinstance(bounds, Mapping):
             if not isinstance(bounds, numbers.Real):
-                raise FairgymError(f"bounds is {bounds!r}; it takes a number, or one per metric")
+                raise FairgymError(f"bounds must be a number, or one per metric, got {bounds!r}")
             names = self.terms or tuple(self.metrics)
             bounds = {n: float(bounds) for n in names if self.metrics[n].kind == "fair"}
         weights = {name: w for name, w in self.weights.items() if name not in bounds}
@@ -179,7 +179,7 @@ class Objective:
 
     @property
     def weighed_schemes(self) -> dict[str, Scheme]:
-        """Schemes that have a weight, by name."""
+        """Schemes with a weight, by name."""
         return {name: self.schemes[name] for name in self.weights if name in self.schemes}
 
     def score(
@@ -188,16 +188,16 @@ class Objective:
         memories: Mapping[str, PyTree] | None = None,
         multipliers: Float[Array, " bounds"] | None = None,
     ) -> Float[Array, ""]:
-        """Equation (1) on the discounted component sums of an episode.
+        """Return equation (1) for the discounted component sums of an episode.
 
         Args:
-            totals: component sums.
-            memories: memories of the schemes at the end of the episode, by name
-                (`Episode.memories`); only those that have a weight are needed.
-            multipliers: multipliers of the bounds, in their order; None leaves bounds out.
+            totals: Component sums.
+            memories: States of the schemes at the end of the episode, by name
+                (`Episode.memories`); needed only for schemes with a weight.
+            multipliers: Multipliers of the bounds, in their order; None ignores the bounds.
 
         Raises:
-            FairgymError: the memory of a scheme is missing.
+            FairgymError: If the state of a scheme is missing.
         """
         total = jnp.float32(0.0)
         for name, weight in self._weighed_metrics():
@@ -205,8 +205,8 @@ class Objective:
         for name, scheme in self.weighed_schemes.items():
             if name not in (memories or {}):
                 raise FairgymError(
-                    f"the objective weighs the scheme {name!r}, which takes a memory of the whole"
-                    " episode (Episode.memories)"
+                    f"the objective weights the scheme {name!r}, so memories must have its state"
+                    " at the end of the episode (Episode.memories)"
                 )
             value = scheme.score((memories or {})[name]) / scheme.normaliser
             total = total + self.weights[name] * value
@@ -215,10 +215,10 @@ class Objective:
         return total
 
     def initial(self, like: Components) -> dict[str, PyTree]:
-        """Memories of the weighed schemes at the start of an episode, by name.
+        """Return the states of the weighted schemes at the start of an episode, by name.
 
         Args:
-            like: components of the right shapes, all zero (`fairgym.core.no_components`).
+            like: Components of the right shapes, all zero (`fairgym.core.no_components`).
         """
         return {name: scheme.initial(like) for name, scheme in self.weighed_schemes.items()}
 
@@ -229,16 +229,16 @@ class Objective:
         steps: int = 1,
         multipliers: Float[Array, " bounds"] | None = None,
     ) -> tuple[dict[str, Any], Float[Array, ""]]:
-        """The memories after a step, and its reward: `step_reward` and the gains of the schemes.
+        """Return the states after a step, and its reward: `step_reward` plus the schemes' gains.
 
-        A scheme's gain is the change of its score. With `steps` 1, gains and direct rewards of an
-        episode add up to its score; with T, the mean of the step rewards is its score.
+        A scheme's gain is the change of its score. With `steps` 1, the gains and direct rewards of
+        an episode add up to its score. With `steps` T, the mean of the step rewards is its score.
 
         Args:
-            memories: as returned by `initial` or the last step.
-            components: components of the step.
-            steps: as for `step_reward`.
-            multipliers: as for `score`.
+            memories: States as returned by `initial` or the last step.
+            components: Components of the step.
+            steps: As for `step_reward`.
+            multipliers: As for `score`.
         """
         reward = self.step_reward(components, steps, multipliers)
         after = {}
@@ -254,18 +254,18 @@ class Objective:
         steps: int = 1,
         multipliers: Float[Array, " bounds"] | None = None,
     ) -> Float[Array, ""]:
-        """Equation (5): the weighted sum of metrics on the components of a single step.
+        """Return equation (5): the weighted sum of metrics on the components of a single step.
 
-        The normaliser of a direct reward is that of a whole episode, of which a step has 1 /
-        `steps`; rates and disparities are those of the step's own components, and count 0 where
-        they are undefined: a step in which one group has no applicant tells nothing about the
-        disparity of admissions. If all steps of an episode are alike and everything is defined in
-        them, the mean of its step rewards is its score.
+        The normaliser of a direct reward is that of a whole episode; a step has 1 / `steps` of it.
+        Rates and disparities are those of the step's own components, and count 0 where they are
+        undefined: a step without applicants of one group says nothing about the disparity of
+        admissions. If all steps of an episode are alike and every metric is defined in them, the
+        mean of its step rewards is its score.
 
         Args:
-            components: components of one step.
-            steps: T, the number of steps that the normalisers of direct rewards are meant for.
-            multipliers: as for `score`.
+            components: Components of one step.
+            steps: Number of steps T for which the normalisers of direct rewards are meant.
+            multipliers: As for `score`.
         """
         total = jnp.float32(0.0)
         for name, weight in self._weighed_metrics():
@@ -278,11 +278,11 @@ class Objective:
         return total
 
     def _weighed_metrics(self) -> list[tuple[str, float]]:
-        """Pairs (metric, weight), in the order of the weights."""
+        """Return pairs (metric, weight), in the order of the weights."""
         return [(name, w) for name, w in self.weights.items() if name in self.metrics]
 
     def excess(self, totals: Counts) -> Float[Array, " bounds"]:
-        """Excess of each bounded disparity over its bound; not above 0 where the bound is kept."""
+        """Return each bounded disparity minus its bound; at most 0 where the bound holds."""
         return jnp.stack(
             [
                 jnp.abs(self.metrics[name].normalised(totals)) - epsilon
@@ -292,7 +292,7 @@ class Objective:
         )[: len(self.bounds)]
 
     def initial_multipliers(self) -> Float[Array, " bounds"]:
-        """One zero per bound."""
+        """Return one zero per bound."""
         return jnp.zeros((len(self.bounds),), jnp.float32)
 
     def raise_multipliers(
@@ -301,9 +301,9 @@ class Objective:
         excess: Float[Array, " bounds"],
         rate: float,
     ) -> Float[Array, " bounds"]:
-        """Projected dual ascent: multiplier <- max(0, multiplier + rate * excess)."""
+        """Return max(0, multiplier + rate * excess) per bound (projected dual ascent)."""
         return jnp.maximum(multipliers + rate * excess, 0.0)
 
     def values(self, totals: Counts) -> dict[str, Float[Array, ""]]:
-        """Every metric's raw value by name, weighted here or not."""
+        """Return every metric's raw value by name, with or without a weight here."""
         return {name: metric.value(totals) for name, metric in self.metrics.items()}

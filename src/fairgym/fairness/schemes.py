@@ -1,8 +1,8 @@
-"""Fairness schemes (U, W_ex, B): status, extended aggregation, filter, and how a trace is scored.
+"""Fairness schemes (U, W_ex, B): status, extended aggregation, filter, and scores of traces.
 
 After Alamdari et al. (2024), sections 4 and 5. A scheme is a `fairgym.core.Memory`, a fold over the
-components of the steps, so that the same object scores a rollout, gives a learner its rewards,
-scores the components that a rollout returned, and scores a table of logged decisions.
+components of the steps. The same object can therefore score a rollout, give a learner its rewards,
+score the components that a rollout returned, and score a table of logged decisions.
 """
 
 import dataclasses
@@ -25,9 +25,9 @@ _PLAIN_SUM = Sum()
 
 
 def unfairness(status: Float[Array, " stakeholders"]) -> Float[Array, " stakeholders"]:
-    """Unfairness to each stakeholder, U_i - mean(U): below 0 it is to them, above in their favour.
+    """Return the unfairness to each stakeholder, U_i - mean(U) (definitions 4.10 and 4.11).
 
-    As definitions 4.10 and 4.11 say.
+    It is below 0 where a stakeholder is treated unfairly, and above 0 where they are favoured.
     """
     return status - jnp.mean(status)
 
@@ -37,23 +37,23 @@ class Extended(Protocol):
     """W_ex as a fold over the status vectors of the assessments."""
 
     def initial(self, stakeholders: int) -> PyTree:
-        """The fold of no assessment."""
+        """Return the fold before any assessment."""
         ...
 
     def update(
         self, memory: PyTree, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
     ) -> PyTree:
-        """The fold after a step; its status is an assessment only if it counts."""
+        """Return the fold after a step; its status is an assessment only if it counts."""
         ...
 
     def score(self, memory: PyTree) -> Float[Array, ""]:
-        """The aggregate so far; 0 before the first assessment."""
+        """Return the aggregate so far; 0 before the first assessment."""
         ...
 
 
 @dataclasses.dataclass(frozen=True)
 class TimepointFirst:
-    """W_temporal(W(u_1), ..., W(u_k)): first over stakeholders, then over time (definition 4.9).
+    """W_temporal(W(u_1), ..., W(u_k)): over stakeholders, then over time (definition 4.9).
 
     Attributes:
         aggregation: W.
@@ -64,22 +64,22 @@ class TimepointFirst:
     temporal: Temporal = _PLAIN_SUM
 
     def __post_init__(self) -> None:
-        """Check that both are what they are to be."""
+        """Check the types of both parts."""
         _require("aggregation", self.aggregation, Aggregation, "a function of a status vector")
         _require("temporal", self.temporal, Temporal, "a fold, such as Sum(), Last(), Mean()")
 
     def initial(self, stakeholders: int) -> PyTree:
-        """The fold over time of no assessment."""
+        """Return the fold over time before any assessment."""
         return self.temporal.initial()
 
     def update(
         self, memory: PyTree, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
     ) -> PyTree:
-        """The fold over time after a step."""
+        """Return the fold over time after a step."""
         return self.temporal.update(memory, self.aggregation(status), counts)
 
     def score(self, memory: PyTree) -> Float[Array, ""]:
-        """The aggregate over time."""
+        """Return the aggregate over time."""
         return self.temporal.score(memory)
 
 
@@ -87,12 +87,12 @@ class TimepointFirst:
 class StakeholderFirst:
     """Minus the sum over stakeholders of their squared overall unfairness (section 4.2.1).
 
-    Overall unfairness to a stakeholder is the sum over the assessments of `unfairness` (definition
-    4.11), so that unfairness to somebody now and in their favour later cancel out.
+    Overall unfairness to a stakeholder is the sum of `unfairness` over the assessments (definition
+    4.11). Unfairness to them now and in their favour later cancel out.
     """
 
     def initial(self, stakeholders: int) -> dict[str, Array]:
-        """No unfairness to anybody."""
+        """Return zero unfairness to everybody."""
         return {"total": jnp.zeros((stakeholders,)), "lost": jnp.zeros((stakeholders,))}
 
     def update(
@@ -101,26 +101,26 @@ class StakeholderFirst:
         status: Float[Array, " stakeholders"],
         counts: Bool[Array, ""],
     ) -> dict[str, Array]:
-        """The sums after a step."""
+        """Return the sums after a step."""
         return add_exactly(memory, jnp.where(counts, unfairness(status), 0.0))
 
     def overall(self, memory: dict[str, Array]) -> Float[Array, " stakeholders"]:
-        """Overall unfairness to each stakeholder so far."""
+        """Return the overall unfairness to each stakeholder so far."""
         return memory["total"] + memory["lost"]
 
     def score(self, memory: dict[str, Array]) -> Float[Array, ""]:
-        """Minus the sum of the squares."""
+        """Return minus the sum of squares."""
         return 0.0 - jnp.sum(self.overall(memory) ** 2)
 
 
 class SchemeState(Struct):
-    """Memory of a scheme.
+    """State of a scheme.
 
     Attributes:
-        status: memory of U.
-        when: memory of B.
-        counts: True if the last step was assessed.
-        extended: memory of W_ex.
+        status: Memory of U.
+        when: Memory of B.
+        counts: Whether the last step was assessed.
+        extended: Memory of W_ex.
     """
 
     status: Any
@@ -131,14 +131,14 @@ class SchemeState(Struct):
 
 @dataclasses.dataclass(frozen=True)
 class Scheme:
-    """A fairness scheme (U, W_ex, B) (definition 4.5).
+    """Fairness scheme (U, W_ex, B) (definition 4.5).
 
     Attributes:
-        status: U.
-        extended: W_ex.
-        when: B.
-        normaliser: divisor that brings the score of an episode to order 1, in objectives.
-        title: the scheme in words; "" for those of its name.
+        status: Status function U.
+        extended: Extended aggregation W_ex.
+        when: Filter B.
+        normaliser: Divisor that brings the score of an episode to order 1, in objectives.
+        title: Title of the scheme; "" for its name.
 
     Examples:
         >>> from fairgym.fairness import Full, Rawlsian, Scheme, component_rows
@@ -157,53 +157,53 @@ class Scheme:
     title: str = dataclasses.field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        """Check that each part is what it is to be."""
+        """Check the type of each part."""
         _require("status", self.status, Status, "a memory with a status, such as Full(component)")
         _require("extended", self.extended, Extended, "TimepointFirst(...) or StakeholderFirst()")
         _require("when", self.when, Filter, "a filter, such as Always() or Counter(12)")
         if not is_number(self.normaliser) or self.normaliser <= 0:
             raise FairgymError(
-                f"normaliser of a scheme is {self.normaliser!r}; it takes a number above 0"
+                f"normaliser of a scheme must be a number above 0, got {self.normaliser!r}"
             )
 
-    # ---------------------------------------------------------------- as the paper names them
+    # ---------------------------------------------------------------- the paper's notions
 
     @classmethod
     def long_term(cls, status: Status, aggregation: Aggregation) -> "Scheme":
-        """Long-term fairness: W(U) at the end (definition 4.1)."""
+        """Make a scheme of long-term fairness: W(U) at the end (definition 4.1)."""
         return cls(status, TimepointFirst(aggregation, Last()))
 
     @classmethod
     def periodic(
         cls, status: Status, aggregation: Aggregation, period: int, temporal: Temporal = _PLAIN_SUM
     ) -> "Scheme":
-        """Periodic fairness: W(U) after every `period` steps (definition 4.2)."""
+        """Make a scheme of periodic fairness: W(U) after every `period` steps (definition 4.2)."""
         return cls(status, TimepointFirst(aggregation, temporal), Counter(period))
 
     @classmethod
     def anytime(
         cls, status: Status, aggregation: Aggregation, temporal: Temporal = _PLAIN_SUM
     ) -> "Scheme":
-        """Anytime fairness: W(U) after every step (definition 4.3)."""
+        """Make a scheme of anytime fairness: W(U) after every step (definition 4.3)."""
         return cls(status, TimepointFirst(aggregation, temporal))
 
     @classmethod
     def bounded(
         cls, status: Status, aggregation: Aggregation, when: Filter, temporal: Temporal = _PLAIN_SUM
     ) -> "Scheme":
-        """Bounded fairness: W(U) after the steps that a filter lets pass (definition 4.4)."""
+        """Make a scheme of bounded fairness: W(U) after steps that a filter passes (def. 4.4)."""
         return cls(status, TimepointFirst(aggregation, temporal), when)
 
     # ---------------------------------------------------------------- as a memory
 
     def initial(self, like: Components) -> SchemeState:
-        """The memory before the first step.
+        """Return the state before the first step.
 
         Args:
-            like: components of the right shapes.
+            like: Components of the right shapes.
 
         Raises:
-            FairgymError: a component is not there, or has not one entry per stakeholder.
+            FairgymError: If a component is missing, or has no entry per stakeholder.
         """
         like = jax.tree.map(lambda x: jnp.zeros(jnp.shape(x), jnp.float32), like)
         status = self.status.initial(like)
@@ -216,7 +216,7 @@ class Scheme:
         )
 
     def update(self, scheme_state: SchemeState, components: Components) -> SchemeState:
-        """The memory after a step."""
+        """Return the state after a step."""
         status = self.status.update(scheme_state.status, components)
         when = self.when.update(scheme_state.when, components)
         counts = self.when.passes(when)
@@ -226,20 +226,20 @@ class Scheme:
     # ---------------------------------------------------------------- scores and rewards
 
     def score(self, scheme_state: SchemeState) -> Float[Array, ""]:
-        """Fairness score of the steps so far (definition 4.7); 0 before the first assessment."""
+        """Return the fairness score so far (definition 4.7); 0 before the first assessment."""
         return self.extended.score(scheme_state.extended)
 
     def status_of(self, scheme_state: SchemeState) -> Float[Array, " stakeholders"]:
-        """The status vector U of the steps so far."""
+        """Return the status vector U of the steps so far."""
         return self.status.status(scheme_state.status)
 
     @property
     def reward_like(self) -> bool:
-        """True if the reward of a step is W(U) * B after it (definition 5.8).
+        """Whether the reward of a step is W(U) * B after it (definition 5.8).
 
-        That is: timepoint-first with the plain sum over time. The discount of definition 5.6 is the
-        learner's. Such a reward is a function of the state where U and B are functions of the
-        memory that is a part of the state.
+        This holds if the scheme is timepoint-first with the plain sum over time. The discount of
+        definition 5.6 is the learner's. Such a reward is a function of the state if the state
+        includes the memory that determines U and B.
         """
         extended = self.extended
         return isinstance(extended, TimepointFirst) and extended.temporal == _PLAIN_SUM
@@ -247,31 +247,31 @@ class Scheme:
     def reward(
         self, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
     ) -> Float[Array, ""]:
-        """R = W(U) * B of a reward-like scheme (definition 5.8), for any status vector.
+        """Return R = W(U) * B of a reward-like scheme (definition 5.8), for any status vector.
 
         Args:
-            status: U after the step, also a counterfactual one (equation 2).
+            status: U after the step, possibly a counterfactual one (equation 2).
             counts: B after the step.
 
         Raises:
-            FairgymError: the scheme is not reward-like.
+            FairgymError: If the scheme is not reward-like.
         """
         if not isinstance(self.extended, TimepointFirst) or not self.reward_like:
             raise FairgymError(
-                f"the scheme aggregates by {self.extended}; a reward W(U) * B takes"
-                " TimepointFirst(aggregation, Sum())"
+                "a reward W(U) * B needs a scheme with TimepointFirst(aggregation, Sum()), got"
+                f" {self.extended}"
             )
         return jnp.where(counts, self.extended.aggregation(status), 0.0)
 
     def gain(self, before: SchemeState, after: SchemeState) -> Float[Array, ""]:
-        """Reward of a step: the change of the score.
+        """Return the reward of a step: the change of the score.
 
-        The rewards of an episode add up to its score, whatever the scheme; of a reward-like one it
-        is `reward`.
+        The rewards of an episode add up to its score, for any scheme. For a reward-like scheme the
+        gain equals `reward`.
 
         Args:
-            before: the memory before the step.
-            after: the memory after the step.
+            before: State before the step.
+            after: State after the step.
         """
         if self.reward_like:
             return self.reward(self.status_of(after), after.counts)
@@ -280,21 +280,21 @@ class Scheme:
     def of_trace(
         self, trace: PyTree, length: int | Int[Array, ""] | None = None
     ) -> tuple[Float[Array, ""], Float[Array, " steps"]]:
-        """Score of components recorded step by step. Pure: it vmaps over traces and lengths.
+        """Score components recorded step by step; pure, so it vmaps over traces and lengths.
 
         Args:
-            trace: components stacked along a first axis: `Episode.trace`, or `component_rows`.
-            length: number of steps made; what comes after them is passed over. None for all rows.
+            trace: Components stacked along a first axis: `Episode.trace`, or `component_rows`.
+            length: Number of steps made; later rows are ignored. None for all rows.
 
         Returns:
             `(score, scores)`: the score at the end, and the score after each row.
 
         Raises:
-            FairgymError: the trace has no rows, or no such component.
+            FairgymError: If the trace has no rows, or a component is missing.
         """
         rows = jax.tree.leaves(trace)[0].shape[0]
         if not rows:
-            raise FairgymError("the trace has no rows; a score takes one or more")
+            raise FairgymError("the trace must have one or more rows, got none")
         scores, _ = self.course(trace, jnp.asarray(rows if length is None else length))
         return scores[-1], scores
 
@@ -302,11 +302,11 @@ class Scheme:
     def course(
         self, trace: PyTree, length: Int[Array, ""]
     ) -> tuple[Float[Array, " steps"], Float[Array, "steps stakeholders"]]:
-        """Score and status vector U after each row of a trace.
+        """Return the score and the status vector U after each row of a trace.
 
         Args:
-            trace: as for `of_trace`, of one row or more.
-            length: number of steps made; after them all stays as it was.
+            trace: As for `of_trace`, with one row or more.
+            length: Number of steps made; after them nothing changes.
         """
 
         def step(scheme_state: SchemeState, row: PyTree) -> tuple[SchemeState, tuple[Array, Array]]:
@@ -321,6 +321,6 @@ class Scheme:
 
 
 def _require(what: str, value: Any, protocol: Any, takes: str) -> None:
-    """Raise a FairgymError unless a value follows a protocol and is no class."""
+    """Raise a FairgymError unless the value follows the protocol and is not a class."""
     if isinstance(value, type) or not isinstance(value, protocol):
-        raise FairgymError(f"{what} is {value!r}; it takes {takes}")
+        raise FairgymError(f"{what} must be {takes}, got {value!r}")

@@ -1,4 +1,4 @@
-"""Tables of logged decisions as components: rows of a log, summed by step and stakeholder."""
+"""Tables of logged decisions as components, summed by step and stakeholder."""
 
 import functools
 import keyword
@@ -16,7 +16,7 @@ LARGEST_NUMBER_OF_STEPS = 10_000_000
 
 @functools.cache
 def declared(names: tuple[str, ...], per: str) -> type[Components]:
-    """A struct of components with these names and an entry per stakeholder each."""
+    """Return a struct of components with these names, each with an entry per stakeholder."""
     fields = {name: component(f"column {name!r}", unit="", per=per) for name in names}
     annotations = dict.fromkeys(names, Any)
     return types.new_class(
@@ -36,25 +36,24 @@ def component_rows(
     stakeholders: Sequence[Any] | None = None,
     steps: int | None = None,
 ) -> Any:
-    """Components of a table of logged decisions, as `Scheme.of_trace` takes them.
+    """Return the components of a table of logged decisions, for `Scheme.of_trace`.
 
-    Each row of the table is a decision: the step it was made in, the stakeholder whom it concerned,
-    and what they got. Rows of the same step and stakeholder are summed; of those without rows the
-    sum is 0.
+    Each row of the table is a decision: its step, the stakeholder whom it concerned, and what they
+    received. Rows of the same step and stakeholder are summed. The sum is 0 where there are none.
 
     Args:
-        table: columns by name, of equal lengths: a dictionary of lists, or a data frame.
-        columns: names of the columns that become components.
-        time: name of the column with the steps, whole numbers from 0.
-        stakeholder: name of the column with the stakeholders.
-        stakeholders: the stakeholders in the order of the entries; None for all there are, sorted.
-        steps: number of steps; None for those up to the last row.
+        table: Columns by name, of equal lengths: a dictionary of lists, or a data frame.
+        columns: Names of the columns that become components.
+        time: Name of the column with the steps, whole numbers from 0.
+        stakeholder: Name of the column with the stakeholders.
+        stakeholders: Stakeholders in the order of the entries; None for all in the table, sorted.
+        steps: Number of steps; None for those up to the last row.
 
     Returns:
         Components whose fields have the shape `(steps, stakeholders)`.
 
     Raises:
-        FairgymError: a column that is not there, is too short or holds what it does not take.
+        FairgymError: If a column is missing, has the wrong length or invalid entries.
 
     Examples:
         >>> from fairgym.fairness import component_rows
@@ -63,10 +62,10 @@ def component_rows(
         [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
     if isinstance(columns, str) or not columns:
-        raise FairgymError(f"columns is {columns!r}; it takes a list with a name or more")
+        raise FairgymError(f"columns must be a list of one or more names, got {columns!r}")
     for name in columns:
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-            raise FairgymError(f"columns has {name!r}; a component takes a name such as loans")
+            raise FairgymError(f"columns must be names such as loans, got {name!r}")
     if steps is not None:
         check_shape("steps", steps, 1, LARGEST_NUMBER_OF_STEPS)
     found = {name: _column(table, name) for name in (time, stakeholder, *columns)}
@@ -74,7 +73,7 @@ def component_rows(
     whom, parts = _places(stakeholder, found[stakeholder], stakeholders)
     rows = (int(when.max(initial=-1)) + 1) if steps is None else steps
     if rows < 1:
-        raise FairgymError("the table has no rows; without steps it takes one or more")
+        raise FairgymError("the table must have one or more rows if steps is not given, got none")
     sums = {}
     for name in columns:
         total = np.zeros((rows, parts))
@@ -84,7 +83,7 @@ def component_rows(
 
 
 def _column(table: Any, name: str) -> np.ndarray:
-    """A column, as long as the others."""
+    """Return a column, which must be as long as the others."""
     names = list(table.keys())
     if name not in names:
         raise FairgymError(
@@ -93,14 +92,14 @@ def _column(table: Any, name: str) -> np.ndarray:
     column, length = np.asarray(table[name]), len(table[names[0]])
     if column.shape != (length,):
         raise FairgymError(
-            f"the column {name!r} has the shape {column.shape}; it takes one entry for each of the"
-            f" {length} rows"
+            f"the column {name!r} must have one entry for each of the {length} rows, got the shape"
+            f" {column.shape}"
         )
     return column
 
 
 def _numbers(name: str, column: np.ndarray) -> np.ndarray:
-    """A column of finite numbers."""
+    """Return a column as finite numbers."""
     try:
         numbers = column.astype(np.float64)
     except (TypeError, ValueError):
@@ -109,7 +108,7 @@ def _numbers(name: str, column: np.ndarray) -> np.ndarray:
     if bad.size:
         row = int(bad[0])
         raise FairgymError(
-            f"the column {name!r} has {column[row]!r} in row {row}; it takes numbers"
+            f"the column {name!r} must have numbers, got {column.tolist()[row]!r} in row {row}"
         )
     return numbers
 
@@ -122,15 +121,15 @@ def _number(value: Any) -> float:
 
 
 def _steps(name: str, column: np.ndarray, steps: int | None) -> np.ndarray:
-    """A column of whole numbers from 0 to one below the number of steps."""
+    """Return a column as whole numbers from 0 to one below the number of steps."""
     numbers = _numbers(name, column)
     most = LARGEST_NUMBER_OF_STEPS if steps is None else steps
     bad = np.flatnonzero((numbers < 0) | (numbers >= most) | (numbers % 1 != 0))
     if bad.size:
         row = int(bad[0])
         raise FairgymError(
-            f"the column {name!r} has {column[row]!r} in row {row}; it takes whole numbers from 0"
-            f" to {most - 1:,}"
+            f"the column {name!r} must have whole numbers from 0 to {most - 1:,}, got"
+            f" {column.tolist()[row]!r} in row {row}"
         )
     return numbers.astype(np.int64)
 
@@ -138,21 +137,21 @@ def _steps(name: str, column: np.ndarray, steps: int | None) -> np.ndarray:
 def _places(
     name: str, column: np.ndarray, stakeholders: Sequence[Any] | None
 ) -> tuple[np.ndarray, int]:
-    """Place of each row's stakeholder among all, and how many they are."""
+    """Return the index of each row's stakeholder, and the number of stakeholders."""
     try:
         order = list(np.unique(column)) if stakeholders is None else list(stakeholders)
-    except TypeError as error:  # None or not-a-number among texts
+    except TypeError as error:  # None or NaN among texts
         raise FairgymError(
-            f"the column {name!r} has entries of several kinds, which have no order; it takes names"
-            " or numbers"
+            f"the column {name!r} must have names or numbers, got entries of several kinds, which"
+            " have no order"
         ) from error
     place = {who: number for number, who in enumerate(order)}
     if len(place) < len(order):
-        raise FairgymError(f"stakeholders is {order}; it takes each of them once")
+        raise FairgymError(f"stakeholders must not repeat, got {order}")
     unknown = [row for row, who in enumerate(column) if who not in place]
     if unknown:
         raise FairgymError(
-            f"the column {name!r} has {column[unknown[0]]!r} in row {unknown[0]}; it takes:"
-            f" {', '.join(map(str, order))}"
+            f"the column {name!r} must have only {', '.join(map(str, order))}, got"
+            f" {column.tolist()[unknown[0]]!r} in row {unknown[0]}"
         )
     return np.array([place[who] for who in column], np.int64), len(order)

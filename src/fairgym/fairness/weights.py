@@ -19,14 +19,14 @@ HALF_DIRECT, PUBLISHED, OWN = "half-direct", "published", "own"
 
 
 def named_weights(env: Environment, name: str) -> dict[str, float]:
-    """Weights of a named objective, by name of metric or scheme.
+    """Return the weights of a named objective, by name of metric or scheme.
 
     Args:
-        env: the environment.
-        name: as for `fairgym.fairness.Objective.named`.
+        env: Environment.
+        name: As for `fairgym.fairness.Objective.named`.
 
     Raises:
-        FairgymError: any other name, or a lambda outside [0, 1].
+        FairgymError: If the name is unknown, or lambda is outside [0, 1].
     """
     if name in KINDS:
         return of_kinds(env, name)
@@ -45,65 +45,67 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
     except ValueError:
         pass
     raise FairgymError(
-        f"objective is {name!r}; it takes: {', '.join((*KINDS, HALF_DIRECT, PUBLISHED))};"
+        f"unknown objective {name!r}; there are: {', '.join((*KINDS, HALF_DIRECT, PUBLISHED))};"
         f" {OWN}:AGENT with AGENT one of {', '.join(env.agents)};"
         f" {FRONTIER}:LAMBDA with LAMBDA from 0 to 1; or the welfare {TAKES}"
     )
 
 
 def terms_of(env: Environment, *kinds: Kind) -> list[str]:
-    """Names of the terms of these kinds."""
+    """Return the names of the terms of these kinds."""
     return [name for name in env.spec.terms if env.metrics[name].kind in kinds]
 
 
 def _shared(names: list[str], weight: float) -> dict[str, float]:
-    """A weight, shared equally."""
+    """Return a weight, shared equally among the names."""
     return {name: weight / len(names) for name in names}
 
 
 def of_kinds(env: Environment, objective: str) -> dict[str, float]:
-    """Terms of the kinds of an objective, weighted alike.
+    """Return equal weights for the terms of an objective's kinds.
 
     Args:
-        env: the environment.
-        objective: a name of `KINDS`.
+        env: Environment.
+        objective: Name in `KINDS`.
 
     Raises:
-        FairgymError: all metrics of the environment are of other kinds.
+        FairgymError: If the environment has no metric of these kinds.
     """
     names = terms_of(env, *KINDS[objective])
     if env.metrics and not names:
         takes = [name for name, kinds in KINDS.items() if terms_of(env, *kinds)]
         takes += [PUBLISHED] * bool(env.spec.published)
         raise FairgymError(
-            f"objective is {objective!r}, but {env.name} has no metric of the kind"
-            f" {' or '.join(KINDS[objective])}; it takes: {', '.join(takes)}"
+            f"objective must be one of {', '.join(takes)}, got {objective!r}, but {env.name} has"
+            f" no metric of the kind {' or '.join(KINDS[objective])}"
         )
     return _shared(names, 1.0)
 
 
 def half_direct(env: Environment) -> dict[str, float]:
-    """Half of the weight on direct rewards, the rest shared by the disparities (MAFE, D.6)."""
+    """Return half the weight for direct rewards, and half for disparities (MAFE, D.6)."""
     return _shared(terms_of(env, "direct"), 0.5) | _shared(terms_of(env, "fair"), 0.5)
 
 
 def frontier(env: Environment, lam: float) -> dict[str, float]:
-    """alpha_k = lambda / K for rewards, beta_m = (1 - lambda) / M for disparities (MAFE, D.4).
+    """Return alpha_k = lambda / K for rewards, beta_m = (1 - lambda) / M for disparities (D.4).
 
     Raises:
-        FairgymError: lambda outside [0, 1].
+        FairgymError: If lambda is outside [0, 1].
     """
     if not (isinstance(lam, numbers.Real) and 0.0 <= lam <= 1.0):
-        raise FairgymError(f"lambda is {lam!r}; it takes a number from 0 to 1")
+        raise FairgymError(f"lambda must be a number from 0 to 1, got {lam!r}")
     rewards, fair = terms_of(env, "direct", "rate"), terms_of(env, "fair")
     return _shared(rewards, lam) | _shared(fair, 1.0 - lam)
 
 
 def own(env: Environment, agent: str) -> dict[str, float]:
-    """Terms that concern an agent, weighted alike: all their components do (`used_by`).
+    """Return equal weights for the terms that concern an agent (`used_by`).
+
+    A term concerns an agent if all its components do.
 
     Raises:
-        FairgymError: no term does.
+        FairgymError: If no term concerns the agent.
     """
     info = env.spec.component_info
 
@@ -113,32 +115,32 @@ def own(env: Environment, agent: str) -> dict[str, float]:
     names = [name for name in env.spec.terms if concern(env.metrics[name])]
     if not names:
         raise FairgymError(
-            f"objective is '{OWN}:{agent}', but no term of {env.name} concerns {agent!r} alone; it"
-            " takes another one, or weights"
+            f"objective '{OWN}:{agent}' needs a term that concerns only {agent!r}, but {env.name}"
+            " has none; give another objective or weights"
         )
     return _shared(names, 1.0)
 
 
 def published(env: Environment) -> dict[str, float]:
-    """The published weights.
+    """Return the published weights.
 
     Raises:
-        FairgymError: the environment declares none.
+        FairgymError: If the environment declares none.
     """
     if not env.spec.published:
-        raise FairgymError(f"{env.name} declares no published objective; it takes another one")
+        raise FairgymError(f"{env.name} declares no published objective; give another one")
     return dict(env.spec.published)
 
 
 def named_by_agent(
     agents: Iterable[str], objective: Any, objectives: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The objective that each agent is given; "own" stands for the terms that concern it.
+    """Return the objective of each agent; "own" stands for the terms that concern it.
 
     Args:
-        agents: names of the agents.
-        objective: that of agents without one of their own.
-        objectives: those of the others, by name of agent.
+        agents: Names of the agents.
+        objective: Objective of the agents without their own.
+        objectives: Objectives of the other agents, by name of agent.
     """
     own = isinstance(objective, str) and objective == OWN
     return {a: objectives.get(a, f"{OWN}:{a}" if own else objective) for a in agents}

@@ -1,8 +1,8 @@
-"""Welfare by name: social welfare of groups, regions or people as an objective.
+"""Social welfare of groups, regions or people as an objective, by name.
 
 `nash`, `max-min`, `gini` and `alpha:2` are long-term schemes (Alamdari et al. 2024, definition
-4.1): the welfare, at the end of an episode, of what every stakeholder has got. What that is the
-environment declares as its `benefit`; `nash:approved` names another component.
+4.1): the welfare, at the end of an episode, of what each stakeholder received. By default this is
+the component that the environment declares as its `benefit`; `nash:approved` names another one.
 """
 
 import dataclasses
@@ -33,29 +33,29 @@ TITLES = {
     "gini": "Gini welfare",
     ALPHA: "alpha-fair welfare",
 }
-TAKES = f"{', '.join(NAMES)} or {ALPHA}:ALPHA, and if need be :COMPONENT"
+TAKES = f"{', '.join(NAMES)} or {ALPHA}:ALPHA, optionally with :COMPONENT"
 
 
 def is_welfare(text: str) -> bool:
-    """True if the first word of a name is that of a welfare."""
+    """Return whether the first word of a name is a welfare."""
     return text.partition(":")[0] in TITLES
 
 
 def welfare_scheme(env: Environment, text: str, field: str = "objective") -> Scheme:
-    """The long-term scheme of a welfare by its name.
+    """Return the long-term scheme of a welfare by its name.
 
-    Its normaliser is the welfare of one unit of the component for everybody (in a system without a
-    population: in every step), in equal shares, and of a `level` in every step.
+    Its normaliser is the welfare of equal shares of a total. The total is one unit of the component
+    per person (per step in an environment without a population), times the steps for a `level`.
 
     Args:
-        env: the environment whose component it is of.
+        env: Environment of the component.
         text: "nash" (sum of logs), "max-min", "gini" (mean times one minus the Gini coefficient) or
-            "alpha:2", each with ":COMPONENT" or without; a component of one entry per stakeholder.
-        field: name of what the text is given for, in errors.
+            "alpha:2". Each can be followed by ":COMPONENT", with one entry per stakeholder.
+        field: Name of the field in error messages.
 
     Raises:
-        FairgymError: another name, an alpha that is no number from 0, no such component, or a
-            component that may be negative.
+        FairgymError: If the name is unknown, alpha is not a number from 0, or the component is
+            missing or can be negative.
 
     Examples:
         >>> import fairgym
@@ -72,18 +72,17 @@ def welfare_scheme(env: Environment, text: str, field: str = "objective") -> Sch
     elif kind in NAMES:
         component, aggregation = rest, NAMES[kind]()
     else:
-        raise FairgymError(f"{field} is {text!r}; it takes the welfare {TAKES}")
+        raise FairgymError(f"unknown {field} {text!r}; there is the welfare {TAKES}")
     if not component and text.count(":") == (2 if kind == ALPHA else 1):
-        raise FairgymError(f"{field} is {text!r}, without a component after the colon")
+        raise FairgymError(f"{field} must have a component after the colon, got {text!r}")
     component = component or _benefit(env, text, field)
     try:
         info = stakeholder_component(env, component)
     except FairgymError as error:
-        raise FairgymError(f"{field} is {text!r}: {error}") from error
+        raise FairgymError(f"{field} {text!r}: {error}") from error
     if not info.nonnegative:
         raise FairgymError(
-            f"{field} is {text!r}, of {component!r}, which may be negative; it takes a component"
-            " that is not"
+            f"{field} must use a component that cannot be negative, got {text!r} of {component!r}"
         )
     stakeholders = len(env.spec.parts_of(info.axes[0]))
     share = getattr(env.unwrapped, "population", env.horizon) / stakeholders
@@ -96,24 +95,24 @@ def welfare_scheme(env: Environment, text: str, field: str = "objective") -> Sch
 
 
 def _alpha(text: str, number: str, field: str) -> float:
-    """The number of an alpha-fair welfare."""
+    """Return the number of an alpha-fair welfare."""
     try:
         alpha = float(number)
     except ValueError:
         alpha = -1.0
     if not 0.0 <= alpha < float("inf"):
-        raise FairgymError(f"{field} is {text!r}; it takes {ALPHA}:ALPHA with a number from 0")
+        raise FairgymError(f"{field} must be {ALPHA}:ALPHA with a number from 0, got {text!r}")
     return alpha
 
 
 def _benefit(env: Environment, text: str, field: str) -> str:
-    """The component that is the environment's benefit."""
+    """Return the name of the environment's benefit."""
     if not env.spec.benefit:
         there = [
             name for name, info in env.spec.component_info.items() if info.per in env.spec.axes
         ]
         raise FairgymError(
-            f"{field} is {text!r}, and {env.name} declares no benefit; it takes {text}:COMPONENT"
-            f" with one of: {', '.join(there)}"
+            f"{field} must name a component, as in {text}:COMPONENT with one of"
+            f" {', '.join(there)}, since {env.name} declares no benefit; got {text!r}"
         )
     return env.spec.benefit

@@ -1,4 +1,4 @@
-"""Measures of the last steps: metrics of what happened lately, beside those of whole episodes."""
+"""Measures of the last steps: metrics of a window, in addition to those of whole episodes."""
 
 import dataclasses
 import itertools
@@ -18,19 +18,19 @@ from fairgym.fairness.metrics import Metric, components_of
 
 @dataclasses.dataclass(frozen=True)
 class Windowed:
-    """A metric of the last steps, or of so many as there were (Hu, Lear and Zhang 2023, section 5).
+    """Metric of the last steps, or of the steps so far if fewer (Hu et al. 2023, section 5).
 
-    A memory (`fairgym.core.Memory`): it keeps the components that the metric is made of. Agents can
-    be shown it (`fairgym.wrappers.augmented`): they see the sums of these components over it.
+    It is a memory (`fairgym.core.Memory`) that keeps the components which the metric uses. Agents
+    can observe it (`fairgym.wrappers.augmented`): they see the sums of these components over it.
 
     Attributes:
-        metric: the metric.
-        steps: w, the number of steps; 1 is the step itself, 0 the episode so far.
-        most: the most that an entry of these components normally is in a step, for the declared
-            range of what is shown.
+        metric: Metric of the window.
+        steps: Number of steps w; 1 for the step itself, 0 for the episode so far.
+        most: Largest entry that these components normally have in a step, for the declared range
+            of the features.
 
     Raises:
-        FairgymError: a number of steps or `most` out of range.
+        FairgymError: If the number of steps or `most` is out of range.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -54,14 +54,14 @@ class Windowed:
         require_number("most", self.most, 0.0)
 
     def initial(self, like: Counts) -> PyTree:
-        """Zeros, and the place of the next row: nothing has happened."""
+        """Return rows of zeros, and the index of the next row."""
         names = self._components(vars(like))
         shapes = {name: jnp.shape(getattr(like, name)) for name in names}
         rows = {name: jnp.zeros((max(self.steps, 1), *shape)) for name, shape in shapes.items()}
         return rows, jnp.int32(0)
 
     def update(self, memory: PyTree, components: Counts) -> PyTree:
-        """The step takes the place of the oldest; of the episode so far it is added."""
+        """Replace the oldest row by this step's; for the episode so far, add the step."""
         rows, place = memory
         if self.steps == 0:
             return {name: row + getattr(components, name) for name, row in rows.items()}, place
@@ -69,35 +69,35 @@ class Windowed:
         return new, (place + 1) % self.steps
 
     def totals(self, memory: PyTree) -> PyTree:
-        """Sums of the components over the window."""
+        """Return the sums of the components over the window."""
         return SimpleNamespace(**{name: jnp.sum(row, axis=0) for name, row in memory[0].items()})
 
     def value(self, memory: PyTree) -> Float[Array, ""]:
-        """The metric of the window."""
+        """Return the metric of the window."""
         return self.metric.value(self.totals(memory))
 
     def remaining(self, memory: PyTree) -> PyTree:
-        """Sums of the components over the steps that are still in the window after another one."""
+        """Return the sums over the steps that stay in the window after another step."""
         rows, place = memory
         if self.steps:
             rows = {name: row.at[place].set(0.0) for name, row in rows.items()}
         return self.totals((rows, place))
 
     def value_after(self, remaining: PyTree, components: Counts) -> Float[Array, ""]:
-        """The metric of the window after another step.
+        """Return the metric of the window after another step.
 
         Args:
-            remaining: sums over the other steps of that window, as `remaining` tells them.
-            components: components of the step.
+            remaining: Sums over the other steps of that window, as returned by `remaining`.
+            components: Components of the step.
         """
         sums = {name: x + getattr(components, name) for name, x in vars(remaining).items()}
         return self.metric.value(SimpleNamespace(**sums))
 
     def of_trace(self, trace: PyTree) -> Float[Array, " steps"]:
-        """The metric of the window after each step of an episode.
+        """Return the metric of the window after each step of an episode.
 
         Args:
-            trace: components with a first axis of steps, as in `Episode.trace`.
+            trace: Components with a first axis of steps, as in `Episode.trace`.
         """
 
         def step(memory: PyTree, components: Counts) -> tuple[PyTree, Array]:
@@ -107,17 +107,17 @@ class Windowed:
         first = self.initial(jax.tree.map(lambda x: x[0], trace))
         return lax.scan(step, first, trace)[1]
 
-    # ------------------------------------------------------------------ what agents are shown
+    # ------------------------------------------------------------------ observations
 
     def shown(self, memory: PyTree) -> dict[str, Array]:
-        """Sums of the components over the window, by name in alphabetical order."""
+        """Return the sums of the components over the window, in alphabetical order of names."""
         return dict(sorted(vars(self.totals(memory)).items()))
 
     def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
-        """Numbers of the context, one per entry of each component that `shown` has.
+        """Return the declarations of the context, one per entry of each component in `shown`.
 
         Args:
-            env: the environment that emits the components.
+            env: Environment that emits the components.
         """
         info = env.spec.component_info
         high = float(self.most * (self.steps or env.horizon))
@@ -138,5 +138,5 @@ class Windowed:
         return "", tuple(features)
 
     def _components(self, there: Iterable[str]) -> list[str]:
-        """Names of the components that the metric is made of; of an unknown kind, all."""
+        """Return the names of the components that the metric uses; all for an unknown metric."""
         return list(components_of(self.metric) or there)

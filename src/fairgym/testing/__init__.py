@@ -1,4 +1,4 @@
-"""Conformance checks for environments and algorithms: this project's and anyone's own."""
+"""Conformance checks for environments and algorithms, built-in and custom."""
 
 from fairgym.testing._compare import ConformanceError
 from fairgym.testing.algorithm import check_algorithm

@@ -1,4 +1,4 @@
-"""The case that properties are checked with, and comparison of pytrees in words."""
+"""Case for which properties are checked, and comparison of pytrees with readable messages."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-4
 
 
 class ConformanceError(AssertionError):
-    """A property that does not hold, with its agent or field and the figures."""
+    """Error for a property that does not hold, with its agent or field and the numbers."""
 
 
 def require(holds: Any, message: str) -> None:
@@ -27,33 +27,33 @@ def require(holds: Any, message: str) -> None:
 
 
 def require_names(what: str, names: Any) -> None:
-    """Raise unless this is a tuple of different names, at least one."""
+    """Raise a ConformanceError unless this is a non-empty tuple of different names."""
     require(
         isinstance(names, tuple) and names and len(set(names)) == len(names),
-        f"{what} is {names!r}; it takes a tuple of different names",
+        f"{what} must be a tuple of different names, got {names!r}",
     )
 
 
 def label(path: Any) -> str:
-    """A path in a pytree in words: "state.stage", "observations.clinic.mask"."""
+    """Return the name of a path in a pytree, such as "state.stage", "observations.clinic.mask"."""
     words = [getattr(key, "name", getattr(key, "key", getattr(key, "idx", key))) for key in path]
     return ".".join(str(word) for word in words) or "the value"
 
 
 def named(result: tuple[Any, ...]) -> dict[str, PyTree]:
-    """Results of `reset` or `step` by name, for messages."""
+    """Return the results of `reset` or `step` by name, for messages."""
     names = ("observations", "state", "components", "terminated", "truncated", "info")
     return dict(zip(names, result, strict=False))
 
 
 def described(tree: PyTree) -> dict[str, str]:
-    """Path -> dtype and shape of each leaf."""
+    """Return dtype and shape of each leaf, by path."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     return {label(path): f"{x.dtype}{list(x.shape)}" for path, x in leaves}
 
 
 def require_same_structure(expected: PyTree, found: PyTree, what: str) -> None:
-    """Raise unless both trees have the same structure, shapes and dtypes."""
+    """Raise a ConformanceError unless both trees have the same structure, shapes and dtypes."""
     before, after = described(expected), described(found)
     for path in [*before, *after]:
         require(
@@ -66,14 +66,14 @@ def require_same_structure(expected: PyTree, found: PyTree, what: str) -> None:
 
 
 def as_numpy(leaf: Any) -> np.ndarray:
-    """The leaf as a NumPy array; typed JAX keys as their bits."""
+    """Return the leaf as a NumPy array; JAX keys as their bits."""
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
     return np.asarray(leaf)
 
 
 def close(expected: np.ndarray, found: np.ndarray) -> bool:
-    """Equal; for floats up to rounding, measured against the largest number of the array."""
+    """Return whether two arrays are equal; floats up to rounding relative to the largest number."""
     if expected.shape != found.shape:
         return False
     if not np.issubdtype(expected.dtype, np.inexact):
@@ -84,14 +84,15 @@ def close(expected: np.ndarray, found: np.ndarray) -> bool:
 
 
 def require_close(expected: PyTree, found: PyTree, what: str, *, exact: bool = False) -> None:
-    """Raise unless two trees of equal structure hold the same numbers.
+    """Raise a ConformanceError unless two trees of equal structure hold the same numbers.
 
     Args:
-        expected: a pytree.
-        found: another.
-        what: the thing compared, for the message.
-        exact: bit for bit; otherwise floats may differ by rounding (a ten-thousandth of the
-            largest number of the array, plus 1e-4), and integers and truth values not at all.
+        expected: Pytree.
+        found: Pytree to compare.
+        what: Name of what is compared, for the message.
+        exact: Whether to compare bit for bit. Otherwise floats may differ by rounding (a
+            ten-thousandth of the largest number of the array, plus 1e-4); integers and truth values
+            must be equal.
     """
     require_same_structure(expected, found, what)
     leaves = jax.tree_util.tree_flatten_with_path(expected)[0]
@@ -103,7 +104,7 @@ def require_close(expected: PyTree, found: PyTree, what: str, *, exact: bool = F
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> str:
-    """The first entry in which two arrays differ, in words."""
+    """Return a text about the entry in which two arrays differ most."""
     if a.shape != b.shape:
         return f"has shape {list(a.shape)} here and {list(b.shape)} there"
     apart = np.abs(a.astype(float) - b.astype(float))
@@ -113,7 +114,7 @@ def difference(a: np.ndarray, b: np.ndarray) -> str:
 
 
 def differ(a: Any, b: Any) -> bool:
-    """True if any leaf differs in any bit."""
+    """Return whether any leaf differs in any bit."""
     return any(
         as_numpy(x).tobytes() != as_numpy(y).tobytes()
         for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
@@ -121,7 +122,7 @@ def differ(a: Any, b: Any) -> bool:
 
 
 class Transition(Struct):
-    """One recorded step: observations and state before it, and its result."""
+    """Recorded step: observations and state before it, and its result."""
 
     key: Any
     observations: PyTree
@@ -132,9 +133,9 @@ class Transition(Struct):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An environment with its compiled functions, a key, and an episode with random actions.
+    """Environment with its compiled functions, a key, and an episode of random actions.
 
-    The episode begins in the state `later`, or with a reset where that is None.
+    The episode begins in the state `later`, or with a reset if that is None.
     """
 
     env: Environment
@@ -145,7 +146,7 @@ class Case:
     later: PyTree = None
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Any:
-        """The function under jit; compiled once for all keys."""
+        """Return the function under jit, compiled once for all keys."""
         return self.programs.setdefault(name, jax.jit(function))
 
     @property
@@ -167,12 +168,12 @@ class Case:
 
     @cached_property
     def reset_eagerly(self) -> tuple[PyTree, PyTree]:
-        """Result of `env.reset`, not compiled: a program for each operation, so once for all."""
+        """Result of `env.reset` without jit; computed once, since each operation compiles."""
         return self.env.reset(self.key, self.params)
 
     @cached_property
     def first_step_eagerly(self) -> tuple[Any, ...]:
-        """Result of the episode's first step, not compiled."""
+        """Result of the episode's first step, without jit."""
         first = self.transitions[0]
         return self.env.step(first.key, first.state, first.actions, self.params)
 
@@ -191,33 +192,33 @@ class Case:
 
     @property
     def states(self) -> list[Any]:
-        """Every state of the episode, the first included."""
+        """All states of the episode, including the first."""
         return [self.start[1], *(t.result[1] for t in self.transitions)]
 
     def sampled(self, key: PRNGKeyArray) -> dict[str, PyTree]:
-        """One random action per agent."""
+        """Return one random action per agent."""
         return {
             agent: self.env.action_space(agent).sample(jax.random.fold_in(key, i))
             for i, agent in enumerate(self.env.agents)
         }
 
     def observe(self, state: PyTree) -> dict[str, PyTree]:
-        """`env.observe`, compiled."""
+        """Return the result of `env.observe`, compiled."""
         return self.compiled("observe", self.env.observe)(state, self.params)
 
     def count(self, state: PyTree) -> tuple[dict[str, Any], dict[str, Any]]:
-        """`env.people` and `env.census`, compiled."""
+        """Return the results of `env.people` and `env.census`, compiled."""
         env: Any = self.env
         count = self.compiled("count", lambda state: (env.people(state), env.census(state)))
         return count(state)
 
-    def inside(self, seen: dict[str, PyTree]) -> dict[str, PyTree]:
-        """Agent -> True if its observation lies inside its space."""
+    def inside(self, observations: dict[str, PyTree]) -> dict[str, PyTree]:
+        """Return whether each agent's observation lies inside its space."""
         inside = self.compiled(
             "inside",
-            lambda seen: {a: self.env.observation_space(a).contains(o) for a, o in seen.items()},
+            lambda given: {a: self.env.observation_space(a).contains(o) for a, o in given.items()},
         )
-        return inside(seen)
+        return inside(observations)
 
     @cached_property
     def policies(self) -> Mapping[str, AnyPolicy]:
@@ -225,8 +226,8 @@ class Case:
         return equivariant(self.env, self.key, 8, pooled=True, params=self.params)
 
     def act(self, observations: PyTree) -> dict[str, PyTree]:
-        """Actions of these policies, for observations with any number of rows."""
+        """Return the actions of these policies, for observations with any number of rows."""
         act = self.compiled(
-            "act", lambda policies, seen, key: {a: p(seen[a], key) for a, p in policies.items()}
+            "act", lambda policies, given, key: {a: p(given[a], key) for a, p in policies.items()}
         )
         return act(self.policies, observations, self.key)

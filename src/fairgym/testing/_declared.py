@@ -1,4 +1,4 @@
-"""Properties of all environments: declarations, spaces, memories, results of the declared form."""
+"""Properties of all environments: declarations, spaces, memories, and the form of results."""
 
 import dataclasses
 from typing import Any
@@ -26,7 +26,7 @@ from fairgym.wrappers import Augmented, Wrapper, augmented
 
 
 def declarations(case: Case) -> None:
-    """Names, components and baselines fit together; equal environments are equal and hash."""
+    """Check that names, components and baselines agree, and that equal environments hash alike."""
     env: Any = case.env
     require(dataclasses.is_dataclass(env), f"{type(env).__name__} is not a dataclass")
     twin = dataclasses.replace(env)
@@ -49,11 +49,11 @@ def declarations(case: Case) -> None:
 
 
 def spaces(case: Case) -> None:
-    """Spaces are the same objects at every call; their samples lie inside and stay when clipped."""
+    """Check that spaces are the same objects at every call and contain their samples."""
     for agent in case.env.agents:
         for kind in ("observation_space", "action_space"):
             same = getattr(case.env, kind)(agent) is getattr(case.env, kind)(agent)
-            require(same, f"{kind}({agent!r}) is another object at every call")
+            require(same, f"{kind}({agent!r}) returns a new object at every call")
     sampled = case.sampled(case.key)
     found = jax.jit(lambda *given: _in_action_spaces(case.env, *given))(sampled, case.start[0])
     for agent in case.env.agents:
@@ -62,7 +62,7 @@ def spaces(case: Case) -> None:
         require(inside, f"a sampled action of agent {agent!r} is outside its space")
         right = action.dtype == space.dtype
         require(right, f"a sampled action of agent {agent!r} is {action.dtype}, not {space.dtype}")
-        what = f"an action of agent {agent!r}, which lies in its space, and the same clipped"
+        what = f"an action of agent {agent!r} inside its space, and the same action clipped"
         require_close(action, clipped, what)
         require(
             jnp.size(total) == len(space.names),
@@ -72,25 +72,29 @@ def spaces(case: Case) -> None:
         if space.chooses_row:
             rows = case.env.observation_space(agent).capacity
             right = space.outputs == len(space.names) - rows + 1
-            require(right, f"{agent!r} sees {rows} rows and chooses among {len(space.names)}")
+            require(
+                right, f"{agent!r} observes {rows} rows but chooses among {len(space.names)} names"
+            )
 
 
-def _in_action_spaces(env: Environment, actions: dict[str, PyTree], seen: dict[str, PyTree]) -> Any:
-    """Agent -> whether its action lies inside, the action clipped, and what is counted of it."""
+def _in_action_spaces(
+    env: Environment, actions: dict[str, PyTree], given: dict[str, PyTree]
+) -> Any:
+    """Return for each agent whether its action is inside, the action clipped, and its counts."""
     found = {}
     for agent, action in actions.items():
         space = env.action_space(agent)
-        counted, _ = space.counted(action, seen[agent].mask)
+        counted, _ = space.counted(action, given[agent].mask)
         found[agent] = space.contains(action), space.clip(action), counted
     return found
 
 
 def structure(case: Case) -> None:
-    """Observations, states and components keep their structure, shapes and dtypes."""
+    """Check that observations, states and components keep their structure, shapes and dtypes."""
     env = case.env
     require(
         set(case.start[0]) == set(env.agents),
-        f"observations are of {list(case.start[0])}, the agents are {list(env.agents)}",
+        f"observations must be of the agents {list(env.agents)}, got {list(case.start[0])}",
     )
     first = None
     for transition in case.transitions:
@@ -101,16 +105,17 @@ def structure(case: Case) -> None:
         require_same_structure(first, components, "components of two steps")
         for name, flag in (("terminated", terminated), ("truncated", truncated)):
             right = jnp.shape(flag) == () and flag.dtype == bool
-            require(right, f"{name} is {flag!r}; it takes one truth value")
-        require(isinstance(info, dict), f"info is {type(info).__name__}; it takes a dict")
+            require(right, f"{name} must be one truth value, got {flag!r}")
+        require(isinstance(info, dict), f"info must be a dict, got {type(info).__name__}")
         before, after = int(transition.state.time), int(state.time)
-        require(after == before + 1, f"a step takes state.time from {before} to {after}")
+        require(after == before + 1, f"a step must add 1 to state.time, got {before} to {after}")
 
 
 def observations(case: Case) -> None:
-    """Every observation lies inside its space, masked rows zero."""
-    for number, seen in enumerate([case.start[0], *(t.result[0] for t in case.transitions)]):
-        for agent, observation in seen.items():
+    """Check that every observation lies inside its space and that masked rows are zero."""
+    episode = [case.start[0], *(t.result[0] for t in case.transitions)]
+    for number, by_agent in enumerate(episode):
+        for agent, observation in by_agent.items():
             space = case.env.observation_space(agent)
             shapes = [observation.features.shape, observation.mask.shape, observation.context.shape]
             declared = [
@@ -119,7 +124,7 @@ def observations(case: Case) -> None:
                 (len(space.context),),
             ]
             where = f"the observation of agent {agent!r} after {number} steps"
-            require(shapes == declared, f"{where} has shapes {shapes}; its space says {declared}")
+            require(shapes == declared, f"{where} has shapes {shapes}; its space has {declared}")
             for part in ("features", "context"):
                 values = as_numpy(getattr(observation, part))
                 require(np.all(np.isfinite(values)), f"{where} has {part} that are not finite")
@@ -127,37 +132,38 @@ def observations(case: Case) -> None:
             require(np.all(empty == 0.0), f"{where} has masked rows that are not zero")
             if case.env.action_space(agent).chooses_row:
                 everybody = np.all(as_numpy(observation.mask))
-                require(everybody, f"{where} has masked rows, one of which it could choose")
-        inside = case.inside(seen)
-        for agent in seen:
+                require(everybody, f"{where} has masked rows, which the agent could choose")
+        inside = case.inside(by_agent)
+        for agent in by_agent:
             where = f"the observation of agent {agent!r} after {number} steps"
             require(inside[agent], f"{where} is outside its space")
 
 
 def components(case: Case) -> None:
-    """Components are float32 of the declared shape, finite, and non-negative where so declared."""
+    """Check that components are finite float32 of the declared shape and sign."""
     for number, transition in enumerate(case.transitions):
         for name, info in case.env.spec.component_info.items():
             value = as_numpy(getattr(transition.result[2], name))
             where = f"component {name!r} of step {number}"
-            require(value.dtype == np.float32, f"{where} is {value.dtype}; it takes float32")
+            require(value.dtype == np.float32, f"{where} must be float32, got {value.dtype}")
             shape = tuple(len(case.env.spec.parts_of(axis)) for axis in info.axes)
             what = f"one number per {' and '.join(info.axes)}" if info.axes else "one number"
             require(value.shape == shape, f"{where} has shape {value.shape}; declared: {what}")
             require(np.all(np.isfinite(value)), f"{where} is not finite: {value}")
             if info.nonnegative:
-                require(np.all(value >= 0), f"{where} is negative: {value}; declared otherwise")
+                require(np.all(value >= 0), f"{where} is negative, but declared not to be: {value}")
 
 
 def memories(case: Case) -> None:
-    """Memories and schemes are hashable folds that keep their structure; agents can see memories.
+    """Check that memories and schemes are hashable folds with a constant structure.
 
-    Folded over a trace, compiled, they hold what they hold step by step.
+    Folded over a trace, compiled, they must equal their values step by step. Observations with a
+    memory must lie inside their spaces.
     """
     env, params = case.env, case.params
     declared: dict[str, Any] = {**env.spec.memories, **env.spec.schemes}
     for name in env.spec.schemes:
-        require(name not in env.metrics, f"{name!r} is the name of a metric and of a scheme")
+        require(name not in env.metrics, f"{name!r} names both a metric and a scheme")
     if not declared:
         return
     like = no_components(env, params)
@@ -167,7 +173,7 @@ def memories(case: Case) -> None:
         require(isinstance(memory, Memory), f"{name!r} lacks a method of Memory")
         hash(memory)
         same = memory == {**env.spec.memories, **env.spec.schemes}[name]
-        require(same, f"{name!r} is another memory each time that it is asked for")
+        require(same, f"{name!r} is a different memory at every access")
         course[name] = held = [_arrays(memory.initial(like))]
         for row in rows:
             after = _arrays(memory.update(held[-1], row))
@@ -183,24 +189,24 @@ def memories(case: Case) -> None:
     trace = jax.tree.map(lambda *x: jnp.stack(x), *rows)
     found = case.compiled("fold", fold)(trace)
     for name, held in course.items():
-        require_close(held[-1], found[name], f"memory {name!r} step by step and of the trace")
+        require_close(held[-1], found[name], f"memory {name!r} step by step and over the trace")
     for name, scheme in env.spec.schemes.items():
         for held in (course[name][0], course[name][-1]):
             score = scheme.score(held)
             number = jnp.shape(score) == () and bool(jnp.isfinite(score))
-            require(number, f"the score of scheme {name!r} is {score}; it takes a finite number")
+            require(number, f"the score of scheme {name!r} must be a finite number, got {score}")
     if not _is_augmented(env):
         for name in env.spec.memories:
-            _seen(case, name, course[name])
+            _observations_with_memory(case, name, course[name])
 
 
-def _seen(case: Case, name: str, course: list[Any]) -> None:
-    """Observations with the memory lie inside their spaces, along an episode."""
+def _observations_with_memory(case: Case, name: str, course: list[Any]) -> None:
+    """Check that observations with the memory lie inside their spaces, along an episode."""
     env = augmented(case.env, name)
     show = case.compiled(f"show {name}", env.show)
     for number, (state, held) in enumerate(zip(case.states, course, strict=True)):
-        for agent, seen in show(state, held, case.params).items():
-            inside = env.observation_space(agent).contains(seen)
+        for agent, observation in show(state, held, case.params).items():
+            inside = env.observation_space(agent).contains(observation)
             require(
                 inside,
                 f"the observation of {agent!r} with the memory {name!r} after {number} steps is"
@@ -209,7 +215,7 @@ def _seen(case: Case, name: str, course: list[Any]) -> None:
 
 
 def _is_augmented(env: Environment) -> bool:
-    """True if one of the wrappers has put a memory into the state."""
+    """Return whether a wrapper has added a memory to the state."""
     while isinstance(env, Wrapper):
         if isinstance(env, Augmented):
             return True

@@ -1,4 +1,4 @@
-"""Properties of environments of people: one function each."""
+"""Properties of environments with people, one function each."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from fairgym.wrappers import AugmentedState
 
 
 def stages_and_features(case: Case) -> None:
-    """Stages, core attribute, partitions and waits fit the people."""
+    """Check that stages, core attribute, partitions and waits match the people."""
     env: Any = case.env
     require_names("stages", env.spec.stages)
     people, _ = case.count(case.start[1])
@@ -34,17 +34,17 @@ def stages_and_features(case: Case) -> None:
         f"core_attribute {env.spec.core_attribute!r} is not among the features of `people`",
     )
     for feature in env.spec.partitions:
-        require(feature in people, f"partitions names {feature!r}, which is no feature of `people`")
+        require(feature in people, f"partitions has {feature!r}, which `people` does not have")
     for stage, feature in env.spec.waits.items():
         require(
             stage in env.spec.stages and feature in people,
-            f"waits names the stage {stage!r} and the feature {feature!r}; it takes one of the"
-            f" stages {list(env.spec.stages)} and a feature of `people`",
+            f"waits must map one of the stages {list(env.spec.stages)} to a feature of `people`,"
+            f" got {stage!r}: {feature!r}",
         )
 
 
 def census(case: Case) -> None:
-    """Everybody is counted once at every step, and has every feature."""
+    """Check that everybody is counted once at every step and has every feature."""
     env: Any = case.env
     names = None
     for number, state in enumerate(case.states):
@@ -56,7 +56,8 @@ def census(case: Case) -> None:
             f" {list(by_stage)}; there are {env.population} in {list(env.spec.stages)}",
         )
         names = names or set(people)
-        require(set(people) == names, f"people after {number} steps has other features than before")
+        same = set(people) == names
+        require(same, f"people after {number} steps has other features than at first")
         for name, column in people.items():
             column = as_numpy(column)
             right = column.shape == (env.population,) and np.all(np.isfinite(column))
@@ -68,12 +69,12 @@ def census(case: Case) -> None:
 
 
 def numbering(case: Case) -> None:
-    """Numbering the people differently changes their places in the results, and nothing else.
+    """Check that renumbering the people changes only their places in the results.
 
     State and noise are renumbered alike (`renumbered`), and both copies run in lockstep under
-    policies that do not see the order. Their actions are rounded, so that there are ties. Where an
-    agent chooses one of the people, the same person is chosen in both copies: of two who look
-    alike a policy would take the first. Not of environments whose people are not `exchangeable`.
+    policies that ignore the order. Their actions are rounded, so that ties occur. If an agent
+    chooses one of the people, the same person is chosen in both copies, since a policy would take
+    the first of two who look alike. Environments whose people are not `exchangeable` are skipped.
     """
     env: Any = case.env
     if not env.spec.exchangeable:
@@ -81,54 +82,54 @@ def numbering(case: Case) -> None:
     params = case.params
     spaces = {agent: env.action_space(agent) for agent in env.agents}
 
-    def act(seen: PyTree) -> dict[str, PyTree]:
+    def act(observations: PyTree) -> dict[str, PyTree]:
         rough = {
             agent: x if spaces[agent].discrete else jnp.asarray(np.round(np.asarray(x) * 4) / 4)
-            for agent, x in case.act(seen).items()
+            for agent, x in case.act(observations).items()
         }
         return {agent: spaces[agent].clip(x) for agent, x in rough.items()}
 
-    def act_there(seen: PyTree, actions: dict[str, PyTree]) -> dict[str, PyTree]:
+    def act_there(observations: PyTree, actions: dict[str, PyTree]) -> dict[str, PyTree]:
         places = np.argsort(order)
         same = {agent: a for agent, a in actions.items() if spaces[agent].chooses_row}
         moved = {
             agent: jnp.int32(places[int(x)]) if int(x) < places.size else x
             for agent, x in same.items()
         }
-        return act(seen) | moved
+        return act(observations) | moved
 
     transition = case.compiled("transition", env.transition)
     order = np.asarray(jax.random.permutation(case.key, env.population))
     here = case.start[1]
     there = renumbered(here, order)
     for number in range(case.steps + 1):
-        seen, seen_there = case.observe(here), case.observe(there)
+        given, given_there = case.observe(here), case.observe(there)
         (people, census), (people_there, census_there) = case.count(here), case.count(there)
         people = {name: np.asarray(column)[order] for name, column in people.items()}
-        what = f"after {number} steps, people renumbered"
+        what = f"after {number} steps, with people renumbered"
         require_close(people, people_there, f"people {what}")
         require_close(census, census_there, f"census {what}")
         for agent, space in spaces.items():
-            where = f"what {agent!r} sees {what}"
+            where = f"observation of {agent!r} {what}"
             if space.chooses_row:
-                mine = seen[agent]
+                mine = given[agent]
                 moved = {"features": mine.features, "mask": mine.mask}
                 moved = {name: jnp.asarray(np.asarray(x)[order]) for name, x in moved.items()}
-                require_close(mine.replace(**moved), seen_there[agent], where)
+                require_close(mine.replace(**moved), given_there[agent], where)
             else:
-                require_same_people(seen[agent], seen_there[agent], where)
+                require_same_people(given[agent], given_there[agent], where)
         noise = env.noise(jax.random.fold_in(case.key, number), params)
-        actions = act(seen)
-        actions_there = act_there(seen_there, actions)
+        actions = act(given)
+        actions_there = act_there(given_there, actions)
         here, total, ended = transition(noise, here, actions, params)
         there, *same = transition(renumbered(noise, order), there, actions_there, params)
-        what = f"of step {number}, people renumbered"
+        what = f"of step {number}, with people renumbered"
         require_close(_reordered(env, total, order), same[0], f"components {what}")
         require_close(ended, same[1], f"termination {what}")
 
 
 def _reordered(env: Environment, components: PyTree, order: np.ndarray) -> PyTree:
-    """Components whose entries per person are in another order."""
+    """Return components with their entries per person in another order."""
     per_person = {
         name: taken(getattr(components, name), order, info.axes.index("person"))
         for name, info in env.spec.component_info.items()
@@ -137,26 +138,26 @@ def _reordered(env: Environment, components: PyTree, order: np.ndarray) -> PyTre
     return dataclasses.replace(components, **per_person)
 
 
-# ---------------------------------------------------------------- numbering people differently
+# ---------------------------------------------------------------- renumbering people
 
 PEOPLE = "people"  # name of the axis that has one entry per person
 
 
 def renumbered(tree: PyTree, order: Any) -> PyTree:
-    """A state or noise in which the people are numbered differently.
+    """Return a state or noise in which the people are numbered differently.
 
     Arrays are reordered along the axis that their struct declares as "people", as in
-    `Float[Array, " people"]` or `dict[str, Float[Array, " people"]]`, and no others, however long.
-    The values of `fairgym.core.person_index` fields become the new numbers of the same people. In
-    an augmented environment the environment's state is renumbered; an empty memory is the same
-    for all.
+    `Float[Array, " people"]` or `dict[str, Float[Array, " people"]]`; other axes stay, whatever
+    their length. The values of `fairgym.core.person_index` fields become the new numbers of the
+    same people. In an augmented environment the environment's state is renumbered; an empty memory
+    is the same for all.
 
     Args:
-        tree: a struct, such as the state at the start, or a dict, tuple or list of structs.
+        tree: Struct, such as the state at the start, or a dict, tuple or list of structs.
         order: `order[i]` is the old number of the person whose new number is i.
 
     Raises:
-        ConformanceError: an array whose axes are not declared.
+        ConformanceError: If an array does not declare its axes.
     """
     order = np.asarray(order)
     if isinstance(tree, AugmentedState):
@@ -165,7 +166,7 @@ def renumbered(tree: PyTree, order: Any) -> PyTree:
 
 
 def _walk(value: Any, declared: PyTree, order: np.ndarray, where: str) -> Any:
-    """The value in the new order; `declared` is its annotation, None where there is none."""
+    """Return the value in the new order; `declared` is its annotation, or None."""
     if dataclasses.is_dataclass(value):
         return _struct(value, order)
     options = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
@@ -216,14 +217,14 @@ def _struct(struct: Any, order: np.ndarray) -> Any:
 
 
 def taken(value: jax.Array, order: Any, axis: int) -> jax.Array:
-    """The entries in this order; by NumPy, which compiles nothing."""
+    """Return the entries in this order; NumPy avoids compilation."""
     if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         return jnp.take(value, jnp.asarray(order), axis=axis)
     return jnp.asarray(np.take(np.asarray(value), order, axis=axis))
 
 
 def _people_axis(dimensions: str) -> int | None:
-    """Place of the axis in a jaxtyping annotation; counted from the end behind a "..."."""
+    """Return the index of the people's axis in an annotation, from the end after "..."."""
     names = dimensions.split()
     if PEOPLE not in names:
         return None
@@ -233,7 +234,7 @@ def _people_axis(dimensions: str) -> int | None:
 
 
 def require_same_people(expected: Entities, found: Entities, what: str) -> None:
-    """Raise unless two observations show the same people, in whatever order."""
+    """Raise a ConformanceError unless two observations show the same people, in any order."""
     require_close(expected.context, found.context, f"{what}, context")
     a = as_numpy(expected.features)[as_numpy(expected.mask)]
     b = as_numpy(found.features)[as_numpy(found.mask)]

@@ -1,4 +1,4 @@
-"""Properties of all environments: what a step depends on, and how episodes end."""
+"""Properties of all environments: reproducibility, transformations, actions and episode ends."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ WILD = np.array([np.nan, -3.0, 7.0, np.inf, -np.inf, 0.5, -0.0, 1e30], np.float3
 
 
 def same_key(case: Case) -> None:
-    """The same key gives the same bits, compiled and not."""
+    """Check that the same key gives the same bits, with and without jit."""
     env, params, first = case.env, case.params, case.transitions[0]
     arguments = (first.key, first.state, first.actions, params)
-    if case.later is None:  # a reset does not depend on where the episode begins
+    if case.later is None:  # a reset does not depend on the episode's first state
         again = env.reset(case.key, params)
         what = "reset twice with one key"
         require_close(named(case.reset_eagerly), named(again), what, exact=True)
@@ -35,9 +35,9 @@ def same_key(case: Case) -> None:
 
 
 def different_key(case: Case) -> None:
-    """Different keys give different noise, and different noise different episodes.
+    """Check that different keys give different noise and different episodes.
 
-    An environment whose `noise` has no arrays is deterministic and may start alike.
+    An environment whose `noise` has no arrays is deterministic and is skipped.
     """
     keys = jax.random.split(case.key)
     noise = [case.env.noise(key, case.params) for key in keys]
@@ -51,7 +51,7 @@ def different_key(case: Case) -> None:
             step_key = jax.random.fold_in(key, number)
             states.append(case.step(step_key, states[-1], t.actions, case.params)[1])
         episodes.append(states)
-    # every state counts: in a system of few states two episodes may meet again
+    # all states count: with few possible states two episodes may end in the same one
     require(differ(*episodes), "two keys give the same start and the same episode")
 
 
@@ -59,7 +59,7 @@ def different_key(case: Case) -> None:
 
 
 def compiled_is_eager(case: Case) -> None:
-    """Reset and each step have the same results under jit as without."""
+    """Check that reset and step have the same results with and without jit."""
     if case.later is None:
         compiled = case.reset(case.key, case.params)
         require_close(named(case.reset_eagerly), named(compiled), "reset without and with jit")
@@ -73,7 +73,7 @@ def compiled_is_eager(case: Case) -> None:
 
 
 def vmapped_is_looped(case: Case) -> None:
-    """`vmap` over keys, states, actions and params has the same results as a loop."""
+    """Check that `vmap` over keys, states, actions and params has the same results as a loop."""
     many = case.transitions[:3]
     keys = [jax.random.fold_in(case.key, i) for i in range(len(many))]
     starts = [case.reset(key, case.params) for key in keys]
@@ -91,9 +91,9 @@ def vmapped_is_looped(case: Case) -> None:
 
 
 def actions_are_clipped(case: Case) -> None:
-    """Values out of range, infinite or not a number count as the nearest action of the space.
+    """Check that NaN, infinite and out-of-range values count as the nearest action of the space.
 
-    Every number of every action takes all of these values, one after the other.
+    Every number of every action takes all of these values in turn.
     """
     spaces = {agent: case.env.action_space(agent) for agent in case.env.agents}
     for shift in range(len(WILD)):
@@ -114,24 +114,24 @@ def actions_are_clipped(case: Case) -> None:
 
 
 def idle_agents(case: Case) -> None:
-    """Actions given for an agent between its actions (`periods`) change nothing."""
+    """Check that actions of an agent between its turns (`periods`) change nothing."""
     env = case.env
     for agent, period in env.spec.periods.items():
         require(agent in env.agents, f"periods names an unknown agent {agent!r}")
         whole = isinstance(period, int) and period >= 1
-        require(whole, f"the period of {agent!r} is {period!r}; it takes a whole number from 1")
+        require(whole, f"the period of {agent!r} must be a whole number from 1, got {period!r}")
     for number, t in enumerate(case.transitions):
         other = dict(t.actions)
         for agent, period in env.spec.periods.items():
             if int(t.state.time) % period:
                 other[agent] = env.action_space(agent).sample(jax.random.fold_in(case.key, number))
         result = case.step(t.key, t.state, other, case.params)
-        what = f"step {number} with other actions of agents that do not act in it"
+        what = f"step {number} with other actions of agents that do not act in this step"
         require_close(named(t.result), named(result), what, exact=True)
 
 
 def masked_rows(case: Case) -> None:
-    """Actions in masked rows change nothing, and more masked rows do not change a policy."""
+    """Check that actions in masked rows change nothing, and that policies ignore masked rows."""
     for t in case.transitions:
         garbage = dict(t.actions)
         for agent, observation in t.observations.items():
@@ -143,16 +143,16 @@ def masked_rows(case: Case) -> None:
         require_close(
             named(t.result), named(result), "step with other numbers in masked rows of the actions"
         )
-    seen = case.transitions[-1].result[0]
+    observations = case.transitions[-1].result[0]
     wider = {
         agent: Entities(
             features=jnp.asarray(np.pad(observation.features, ((0, 3), (0, 0)))),
             mask=jnp.asarray(np.pad(observation.mask, (0, 3))),
             context=observation.context,
         )
-        for agent, observation in seen.items()
+        for agent, observation in observations.items()
     }
-    actions, same = case.act(seen), case.act(wider)
+    actions, same = case.act(observations), case.act(wider)
     for agent, action in actions.items():
         found = same[agent]
         if case.env.action_space(agent).per_entity:
@@ -164,9 +164,9 @@ def masked_rows(case: Case) -> None:
 
 
 def counting_stops(case: Case) -> None:
-    """An episode counts its steps up to the one in which it terminates, and no more.
+    """Check that an episode counts its steps up to termination, and no more.
 
-    With the same actions at each step: to draw them anew would take most of the compiling.
+    The actions are the same at each step, since sampling them would take most of the compilation.
     """
     env = case.env
     steps = min(case.steps, env.horizon)
@@ -184,7 +184,7 @@ def counting_stops(case: Case) -> None:
         length = int(episode.length)
         require(
             1 <= length <= after,
-            f"an episode that terminates after {after} steps has {length}",
+            f"an episode that terminates after {after} steps has length {length}",
         )
         require(
             int(episode.final_state.time) == length,
@@ -201,7 +201,7 @@ def counting_stops(case: Case) -> None:
 
 
 def horizon(case: Case) -> None:
-    """`truncated` is true from the horizon on and not before."""
+    """Check that `truncated` is true from the horizon on and not before."""
     end = case.env.horizon
     for t in case.transitions:
         right = bool(t.result[4]) == (int(t.result[1].time) >= end)
@@ -217,7 +217,7 @@ def horizon(case: Case) -> None:
 
 
 def metrics(case: Case) -> None:
-    """Every metric evaluates on sums of components, also on empty ones; disparities are <= 0."""
+    """Check that metrics are finite on sums and on empty components, and disparities <= 0."""
     rows = [t.result[2] for t in case.transitions]
     summed = jax.tree.map(lambda *x: jnp.asarray(np.sum(np.stack(x), axis=0)), *rows)
     require(len(case.env.metrics) > 0, "the environment declares no metrics")
@@ -229,13 +229,13 @@ def metrics(case: Case) -> None:
     ):
         for name, metric in case.env.metrics.items():
             require(isinstance(metric, Metric), f"metric {name!r} lacks a method of Metric")
-            metric.unit_in(case.env.spec.component_info)  # raises unless it is declared or follows
+            metric.unit_in(case.env.spec.component_info)  # raises if no unit is declared or implied
             for value in (metric.value(totals), metric.normalised(totals)):
                 number = jnp.shape(value) == () and bool(jnp.isfinite(value))
-                require(number, f"metric {name!r} of {what} is {value}; it takes a finite number")
+                require(number, f"metric {name!r} of {what} must be a finite number, got {value}")
                 require(
                     metric.kind != "fair" or value <= 0,
-                    f"disparity {name!r} of {what} is {value}; more is better, and 0 is parity",
+                    f"disparity {name!r} of {what} must be at most 0 (parity), got {value}",
                 )
         score = Objective.uniform(case.env).score(totals)
         require(jnp.isfinite(score), f"the uniform objective of {what} is {score}")

@@ -1,4 +1,4 @@
-"""The conformance check of algorithms."""
+"""Conformance check of algorithms."""
 
 import dataclasses
 import io
@@ -21,7 +21,7 @@ from fairgym.testing._compare import (
     require_same_structure,
 )
 
-# Of `fairgym.algorithms.Algorithm`, from which a class that derives from it takes the defaults.
+# Members of `fairgym.algorithms.Algorithm`; a class that derives from it inherits the defaults.
 MEMBERS = (
     *("num_updates", "score_discount", "extended_by", "init", "update", "policies"),
     "massaged",
@@ -29,7 +29,7 @@ MEMBERS = (
 
 
 def _arrays(tree: PyTree) -> PyTree:
-    """Arrays of a tree, which a checkpoint keeps."""
+    """Return the arrays of a tree, which a checkpoint keeps."""
     return eqx.filter(tree, eqx.is_array)
 
 
@@ -44,25 +44,26 @@ def check_algorithm(
 ) -> None:
     """Check that an algorithm keeps the contract of `fairgym.algorithms.Algorithm`.
 
-    - it has all members of the interface;
-    - the same key gives the same bits, also in a longer run if there is a hyperparameter that
-      extends runs;
-    - the state keeps its structure, shapes and dtypes over the updates, and training goes on from
-      a state that was written to a file as if nothing had happened;
-    - there is a policy for every agent, whose actions lie inside the agent's space;
-    - the log has the same entries after every update, "objective" among them, all finite numbers;
-    - agents that are fixed stay as they are.
+    - It has all members of the interface.
+    - The same key gives the same bits. This holds in a longer run, too, if there is a
+      hyperparameter that extends runs.
+    - The state keeps its structure, shapes and dtypes. Training that resumes from a state written
+      to a file gives the same result.
+    - There is a policy for every agent, and its actions lie inside the agent's space.
+    - The log has the same entries after every update, all finite numbers, including "objective".
+    - Fixed agents do not change.
 
     Args:
-        algorithm: with few and small episodes, so that an update takes no more than seconds.
-        env: the environment, small.
-        objective: to be learned; `Objective.uniform(env)` if None.
-        fixed: policies of agents that this algorithm cannot train.
-        key: a JAX key; a fixed one if None.
-        updates: number of updates to make.
+        algorithm: Algorithm with few, short episodes, so that an update takes seconds at most.
+        env: Small environment.
+        objective: Objective to learn; `Objective.uniform(env)` if None.
+        fixed: Policies of agents that the algorithm cannot train.
+        key: JAX key; a constant key if None.
+        updates: Number of updates to make.
 
     Raises:
-        ConformanceError: an AssertionError that names the property and what breaks it.
+        ConformanceError: If a property does not hold; an AssertionError that names the property
+            and the cause.
     """
     key = jax.random.key(0) if key is None else key
     objective = Objective.uniform(env) if objective is None else objective
@@ -86,9 +87,9 @@ def check_algorithm(
 
     try:
         missing = [name for name in MEMBERS if not hasattr(algorithm, name)]
-        require(not missing, f"it has no {', '.join(missing)}")
+        require(not missing, f"members are missing: {', '.join(missing)}")
         right = isinstance(algorithm.num_updates, int) and algorithm.num_updates >= 1
-        require(right, f"num_updates is {algorithm.num_updates!r}; it takes a whole number from 1")
+        require(right, f"num_updates must be a whole number from 1, got {algorithm.num_updates!r}")
         planned = min(updates, algorithm.num_updates)
         longer = _longer(algorithm)
         states, logs = run(fixed)
@@ -109,13 +110,13 @@ def check_algorithm(
             states, _ = run(fixed | {free[-1]: still})
             found = algorithm.policies(states[-1])[free[-1]]
             same = eqx.tree_equal(found, still)
-            require(same, f"the policy of agent {free[-1]!r} was given as fixed, and has changed")
+            require(same, f"the policy of agent {free[-1]!r} was fixed, but has changed")
     except ConformanceError as error:
         raise ConformanceError(f"{name} on {env.name}: {error}") from error
 
 
 def _longer(algorithm: Any) -> Any:
-    """The algorithm with twice as many updates, if a hyperparameter extends it; else itself."""
+    """Return the algorithm with twice as many updates if it can be extended, else itself."""
     name = algorithm.extended_by
     if not name:
         return algorithm
@@ -123,11 +124,11 @@ def _longer(algorithm: Any) -> Any:
         longer = dataclasses.replace(algorithm, **{name: 2 * getattr(algorithm, name)})
     except (AttributeError, TypeError) as error:
         raise ConformanceError(
-            f"extended_by is {name!r}; it takes the name of a hyperparameter, or an empty one"
+            f"extended_by must be the name of a hyperparameter or empty, got {name!r}"
         ) from error
     require(
         longer.num_updates > algorithm.num_updates,
-        f"extended_by is {name!r}, but twice as much of it leaves {longer.num_updates} updates",
+        f"extended_by is {name!r}, but doubling it leaves {longer.num_updates} updates",
     )
     return longer
 
@@ -137,7 +138,7 @@ def _check_states(states: list[Any]) -> None:
         static = [eqx.filter(s, eqx.is_array, inverse=True) for s in (states[0], state)]
         require(
             eqx.tree_equal(*static),
-            "what is not an array in the state has changed: it is not kept in checkpoints",
+            "the static part of the state has changed, which checkpoints do not keep",
         )
         require_same_structure(_arrays(states[0]), _arrays(state), "the state after two updates")
 
@@ -153,16 +154,17 @@ def _written_and_read(state: PyTree) -> PyTree:
 
 def _check_logs(logs: list[dict[str, Any]]) -> None:
     for log in logs:
-        require("objective" in log, f"the log has no 'objective'; it has {sorted(log)}")
+        require("objective" in log, f"the log must have 'objective', got {sorted(log)}")
         require(
             set(log) == set(logs[0]),
-            f"the log of one update has {sorted(set(log) ^ set(logs[0]))}, that of another has not",
+            f"all updates must log the same entries, but not all have"
+            f" {sorted(set(log) ^ set(logs[0]))}",
         )
         for entry, value in log.items():
             number = as_numpy(jnp.asarray(value))
             require(
                 number.shape == () and bool(jnp.isfinite(number)),
-                f"log entry {entry!r} is {number}; it takes one finite number",
+                f"log entry {entry!r} must be one finite number, got {number}",
             )
 
 
@@ -172,7 +174,7 @@ def _check_policies(algorithm: Any, env: Environment, states: list[Any], key: An
         policies = algorithm.policies(state)
         require(
             set(policies) == set(env.agents),
-            f"there are policies for {sorted(policies)}; the agents are {sorted(env.agents)}",
+            f"policies must be of the agents {sorted(env.agents)}, got {sorted(policies)}",
         )
         hidden = first_hidden(policies)
         actions = jax.jit(
@@ -184,6 +186,6 @@ def _check_policies(algorithm: Any, env: Environment, states: list[Any], key: An
             space = env.action_space(agent)
             require(
                 jnp.shape(action) == space.shape and bool(space.contains(action)),
-                f"the action of the policy of agent {agent!r} is outside its space:"
+                f"the policy of agent {agent!r} has an action outside its space:"
                 f" shape {jnp.shape(action)}, {as_numpy(action).reshape(-1)[:5]}",
             )

@@ -1,15 +1,14 @@
-"""The conformance check of environments: a table of properties.
+"""Conformance check of environments: a table of properties.
 
-Each property is one small function of `_declared.py` and `_properties.py` (of all
-environments) or `_population.py` (of environments of people).
+Each property is one small function in `_declared.py` and `_properties.py` (for all environments)
+or `_population.py` (for environments with people).
 
-What "equal" means here. The same program on the same numbers gives the same bits, and is held to
-that. Two compilations of one formula (compiled and not, one and many at once, people in another
-order) round differently: floats may differ by a ten-thousandth of the largest number of their
-array plus 1e-4, integers and truth values not at all. Where a rounded number meets a threshold
-such a difference can, about once in a million people, turn a decision. Properties that compare
-across compilations are therefore tried with another key when they fail, and are broken when
-they fail with two of three.
+"Equal" means the following. The same program on the same numbers must give the same bits. Two
+compilations of one formula (with and without jit, one and many at once, people in another order)
+round differently. There floats may differ by a ten-thousandth of the largest number of their array
+plus 1e-4; integers and truth values must be equal. If a rounded number meets a threshold, such a
+difference can change a decision, about once in a million people. Properties that compare across
+compilations are therefore retried with another key, and fail if they fail for two of three keys.
 """
 
 import dataclasses
@@ -26,13 +25,13 @@ from fairgym.testing._compare import Case, ConformanceError
 
 @dataclasses.dataclass(frozen=True)
 class Property:
-    """One line of the table.
+    """Row of the table.
 
     Attributes:
-        name: the property in a few words.
-        check: raises a ConformanceError if it does not.
-        rounds: True if rounding can turn a decision, so that a failure is tried again.
-        of: kind of environment that it concerns.
+        name: Short name of the property.
+        check: Function that raises a ConformanceError if the property does not hold.
+        rounds: Whether rounding can change a decision, so that a failure is retried.
+        of: Class of environments that have the property.
     """
 
     name: str
@@ -76,22 +75,24 @@ def check_environment(
 ) -> None:
     """Check that an environment keeps the contract, property by property (`PROPERTIES`).
 
-    Every property is checked over an episode of a few steps with random actions; those of people
-    only for a `PopulationEnvironment`. Its state and noise are structs that declare their axes:
-    an array with one entry per person has the axis name "people", as in `Float[Array, " people"]`
-    or `dict[str, Float[Array, " people"]]`, and references to people are a `person_index`.
+    Every property is checked over a short episode of random actions. Properties of people are
+    checked only for a `PopulationEnvironment`. Its state and noise are structs that declare their
+    axes. An array with one entry per person has the axis name "people", as in
+    `Float[Array, " people"]` or `dict[str, Float[Array, " people"]]`; references to people are a
+    `person_index`.
 
     Args:
-        env: the environment, small.
-        params: its parameters; `env.default_params` if None.
-        key: a JAX key; a fixed one if None.
-        steps: length of the episode.
-        later: a state in the middle of an episode, where queues and loans are not empty as at the
-            start; the properties are checked once more from there. Not one of an augmented form.
+        env: Small environment.
+        params: Parameters of the environment; `env.default_params` if None.
+        key: JAX key; a constant key if None.
+        steps: Length of the episode.
+        later: State in the middle of an episode, where queues and loans are not empty as at the
+            start; the properties are then also checked from there. Not the state of an augmented
+            environment.
 
     Raises:
-        ConformanceError: an AssertionError that names the first property that does not hold,
-            the agent or field, and the figures.
+        ConformanceError: If a property does not hold; an AssertionError that names the first such
+            property, the agent or field, and the numbers.
     """
     params = env.default_params if params is None else params
     keys = jax.random.split(jax.random.key(0) if key is None else key, 3)
@@ -102,7 +103,7 @@ def check_environment(
 
 
 def _check(env: Environment, cases: list[Case]) -> None:
-    """All properties along one episode; those that rounding can break, along two of three."""
+    """Check all properties along one episode; those that rounding can break, along two of three."""
     for law in PROPERTIES:
         if not isinstance(env.unwrapped, law.of):
             continue
@@ -119,7 +120,7 @@ def _check(env: Environment, cases: list[Case]) -> None:
 
 
 def _explained(env: Environment, law: Property, error: Exception) -> ConformanceError:
-    """The error in one sentence, for the caller."""
+    """Return the error as one sentence for the caller."""
     message = str(error)
     if not isinstance(error, ConformanceError):
         first = message.strip().splitlines()[0] if message.strip() else ""

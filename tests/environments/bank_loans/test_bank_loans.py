@@ -170,7 +170,7 @@ def state_of(group, score, shares, cash=10_000.0):
 
 @pytest.fixture(scope="module")
 def step():
-    """Makes one step of seven worlds, whose applicants repay as is said."""
+    """Return a function that makes one step of seven states with given repayments."""
 
     @jax.jit
     def run(group, score, shares, cash, repays, action):
@@ -368,9 +368,13 @@ def test_bad_shapes(shapes, message):
         ("shift", 2.0, "shift is 2.0; it takes a number from 0 to 1"),
         (
             *("start_advantaged", jnp.array([0.2] * 7)),
-            "start_advantaged has the sum 1.4 over 7 scores; it takes shares whose sum is 1",
+            "start_advantaged must sum to 1 over 7 scores, got the sum 1.4",
         ),
-        ("start_disadvantaged", 0.5, "start_disadvantaged has the sum 3.5 over 7 scores; it takes"),
+        (
+            "start_disadvantaged",
+            0.5,
+            "start_disadvantaged must sum to 1 over 7 scores, got the sum 3.5",
+        ),
     ],
 )
 def test_bad_numbers(name, value, message):

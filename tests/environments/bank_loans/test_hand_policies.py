@@ -171,10 +171,10 @@ class TestThreshold:
 @pytest.mark.parametrize(
     ("env", "agent", "rule", "message"),
     [
-        ("lending_pool", "bank", "threshold", "the rule Threshold takes the bank of bank_loans"),
+        ("lending_pool", "bank", "threshold", "the rule Threshold is for the bank of bank_loans"),
         (
             *("bank_loans", "bank", "equal-opportunity"),
-            "the rule EqualOpportunity needs the score distributions; it takes bank_loans with"
+            "the rule EqualOpportunity needs the score distributions; make bank_loans with"
             " informed=True",
         ),
     ],

@@ -204,9 +204,9 @@ def test_conformance():
 
 
 def test_the_rule_takes_a_bank_that_estimates():
-    with pytest.raises(FairgymError, match="it takes bank_loans with selective_labels=True"):
+    with pytest.raises(FairgymError, match="make bank_loans with selective_labels=True"):
         fixed_policies(fairgym.make("bank_loans"), {"bank": "learned-threshold"})
-    with pytest.raises(FairgymError, match="LearnedThreshold takes the bank of bank_loans"):
+    with pytest.raises(FairgymError, match="LearnedThreshold is for the bank of bank_loans"):
         fixed_policies(fairgym.make("lending_pool"), {"bank": "learned-threshold"})
     with pytest.raises(FairgymError, match=r"prior_weight is 0.0; it takes a number from 0.01"):
         SelectiveParams(prior_weight=0.0)

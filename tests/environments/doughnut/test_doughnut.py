@@ -33,22 +33,22 @@ def expected(choose):
     """
 
     @functools.cache
-    def ahead(counts, left):
+    def value_of(counts, left):
         if not left:
             return 0.0
         total = 0.0
-        wasted = ahead(counts, left - 1)
+        wasted = value_of(counts, left - 1)
         for present in itertools.product((0, 1), repeat=SMALL):
             gains = []
             for person in range(SMALL):
                 after = tuple(c + (i == person) for i, c in enumerate(counts))
-                gain = welfare(after) + ahead(after, left - 1)
+                gain = welfare(after) + value_of(after, left - 1)
                 gains.append(gain if present[person] else wasted)
             share = math.prod(P if here else 1 - P for here in present)
             total += share * choose(counts, present, gains)
         return total
 
-    return ahead((0,) * SMALL, STEPS)
+    return value_of((0,) * SMALL, STEPS)
 
 
 def oracle(counts, present, gains):

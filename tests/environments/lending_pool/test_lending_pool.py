@@ -197,7 +197,7 @@ def test_conformance(memory):
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ({"population": 3}, "population is 3; it takes an even number, half for each group"),
+        ({"population": 3}, "population must be even (half in each group), got 3"),
         ({"population": 0}, "population is 0; it takes a whole number from 2 to 1000"),
         ({"horizon": 0}, "horizon is 0; it takes a whole number from 1"),
         ({"credit": "normal"}, "credit is 'normal'; it takes discrete or gaussian"),

@@ -193,15 +193,15 @@ def test_one_action_for_all_is_the_same_action_for_each_group(env, params, start
     assert one.action_space("admissions").shape == (1,)
     assert env.action_space("debt_management").shape == (2,)
     draw, rng = jax.jit(env.noise), np.random.default_rng(0)
-    worlds = {1: start(jax.random.key(0), params), 2: start(jax.random.key(0), params)}
+    states = {1: start(jax.random.key(0), params), 2: start(jax.random.key(0), params)}
     months = {1: jax.jit(one.transition), 2: transition}
     ended = 0.0
     for month in range(20):
         noise, scores = draw(jax.random.key(month), params), rng.random(env.population)
         totals = {}
-        for groups, world in worlds.items():
+        for groups, state in states.items():
             actions = act(env, (0.6,) * groups, scores, (0.1,) * groups)
-            worlds[groups], totals[groups], _ = months[groups](noise, world, actions, params)
+            states[groups], totals[groups], _ = months[groups](noise, state, actions, params)
         for x, y in zip(*(jax.tree.leaves(totals[groups]) for groups in (1, 2)), strict=True):
             np.testing.assert_array_equal(x, y)
         ended += totals[1].ended.sum()

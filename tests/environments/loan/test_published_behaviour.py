@@ -14,7 +14,7 @@ SEEDS = 5
 
 @pytest.fixture(scope="module")
 def scores_at_the_end():
-    """Mean qualification score at T = 400, whether or not the bank fails: seeds x (0, 0.2)."""
+    """Mean qualification score at T = 400, also of bankrupt banks: seeds x (0, 0.2)."""
     env = fairgym.make("loan", population=500, horizon=400)
     params = env.default_params
 

@@ -384,7 +384,7 @@ def test_baselines_and_one_threshold_for_all():
     [
         ({"banks": 3}, "banks is 3; it takes a whole number from 1 to 2"),
         ({"banks": 2, "disbursement_cap": 1}, "disbursement_cap is 1; it takes .* from 2"),
-        ({"banks": 2, "selective_labels": True}, "selective_labels is True, but banks is 2"),
+        ({"banks": 2, "selective_labels": True}, "selective_labels needs a single bank"),
     ],
 )
 def test_what_does_not_go_is_refused(arguments, message):

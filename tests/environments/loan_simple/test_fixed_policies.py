@@ -45,7 +45,7 @@ def test_a_score_equal_to_the_threshold_is_enough(env, params, start, transition
 
 
 def test_relief_raises_repayments_and_scores(episodes):
-    """The same people and luck: fewer defaults and better records, on five of five seeds."""
+    """The same people and noise: fewer defaults and better records, on five of five seeds."""
     shares, ends = [], []
     for relief in (0.0, 0.05, 0.15):
         episode, score = episodes(0.0, relief)

@@ -1,4 +1,4 @@
-"""What the bank observes, and how bank loans are measured (section 6.A of the source)."""
+"""Observations, metrics and baselines of the bank loans environment (section 6.A)."""
 
 from collections.abc import Mapping
 
@@ -11,20 +11,20 @@ OPTIONS = ("deny", "approve")
 START_ADVANTAGED = (0.0, 0.1, 0.1, 0.2, 0.3, 0.3, 0.0)
 START_DISADVANTAGED = (0.1, 0.1, 0.2, 0.3, 0.3, 0.0, 0.0)
 REPAYMENT = (0.1, 0.2, 0.45, 0.6, 0.65, 0.7, 0.7)
-WINDOW = 300  # w, the steps that measures are taken over
+WINDOW = 300  # w, steps over which the measures are taken
 SCORE_NAMES = tuple(f"score_{number}" for number in range(1, SCORES + 1))
-CASH_SHOWN = 20_000.0  # upper end of the range that scales the inputs of networks
+CASH_SHOWN = 20_000.0  # upper bound for scaling the cash as network input
 
 
 def metrics_of(horizon: int, selective_labels: bool) -> dict[str, Metric]:
-    """Profit, equal opportunity, and how far apart the groups' scores are.
+    """Return metrics of profit, equal opportunity and distance of score distributions.
 
-    The true positive rate is the share of loans among those who would repay (equation 8). Of
-    an episode, the distance is that of the groups' mean distributions. With selective labels
-    these are the truth, beside which stands what the bank can estimate.
+    The true positive rate is the share of people who would repay that get a loan (equation 8).
+    The distance over an episode is that of the groups' mean distributions. With selective labels
+    these metrics are the truth, and the bank's estimates are added.
     """
     rate = Rate("successful", "would_repay", title="True positive rate")
-    known = {
+    metrics = {
         "profit": Direct("profit", normaliser=float(horizon)),
         "tpr": rate,
         "tpr_disparity": Disparity(rate, title="Gap of true positive rates"),
@@ -33,17 +33,17 @@ def metrics_of(horizon: int, selective_labels: bool) -> dict[str, Metric]:
         ),
     }
     if not selective_labels:
-        return known
+        return metrics
     estimated = Rate("successful", "estimated_would_repay", title="Estimated true positive rate")
     gap = Disparity(estimated, title="Gap of estimated true positive rates")
-    return {**known, "estimated_tpr": estimated, "estimated_tpr_disparity": gap}
+    return {**metrics, "estimated_tpr": estimated, "estimated_tpr_disparity": gap}
 
 
 def measures_of(metrics: Mapping[str, Metric], selective_labels: bool) -> dict[str, Windowed]:
-    """Those of section 6.A: of the last 300 steps, and the scores as they are now.
+    """Return the measures of section 6.A: of the last 300 steps, and of the current scores.
 
-    "long_term_window" is the distance of those who applied, which a bank can know. With
-    selective labels "short_term" is what it estimates, and "short_term_truth" the truth.
+    "long_term_window" is the distance between applicants' scores, which a bank can observe. With
+    selective labels "short_term" is the bank's estimate and "short_term_truth" the truth.
     """
     truth = Windowed(metrics["tpr_disparity"], WINDOW)
     found = {
@@ -58,10 +58,11 @@ def measures_of(metrics: Mapping[str, Metric], selective_labels: bool) -> dict[s
 
 
 def baseline_policies(informed: bool, selective_labels: bool) -> dict[str, dict[str, str]]:
-    """Loans for whom they pay off with, for everybody, and at random.
+    """Return baselines: approve who is expected to be profitable, approve all, act at random.
 
-    A bank that is informed can also maximise profit under equal opportunity. With selective
-    labels one decides by what it has learned from its own loans; `threshold` knows the truth.
+    An informed bank can also maximise profit under equal opportunity. With selective labels
+    `learned_threshold` uses what the bank has learned from its own loans; `threshold` knows the
+    truth.
     """
     equal = {"equal_opportunity": {"bank": "equal-opportunity"}} if informed else {}
     learned = {"learned_threshold": {"bank": "learned-threshold"}}
@@ -75,7 +76,7 @@ def baseline_policies(informed: bool, selective_labels: bool) -> dict[str, dict[
 
 
 def observation_space(shows_cash: bool, informed: bool, selective_labels: bool) -> EntitySpace:
-    """The applicant; as context what the bank knows of itself and of the groups."""
+    """Return the space of the applicant, with what the bank knows as context."""
     features = (
         Feature("score", 1, SCORES, "", "X, the credit score", levels=SCORES),
         Feature("group", 0, 1, source="0 for advantaged, 1 for disadvantaged", levels=2),
@@ -91,7 +92,7 @@ def observation_space(shows_cash: bool, informed: bool, selective_labels: bool) 
         ]
     if selective_labels:
         context += [
-            Feature(f"estimated_{score}", 0, 1, source="estimated chance to repay")
+            Feature(f"estimated_{score}", 0, 1, source="estimated probability to repay")
             for score in SCORE_NAMES
         ]
     return EntitySpace(1, features, tuple(context))

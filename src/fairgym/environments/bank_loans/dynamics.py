@@ -1,9 +1,9 @@
-"""The formulas of bank loans (Hu, Lear and Zhang 2023, section 6.A; D'Amour et al. 2020).
+"""Formulas of bank loans (Hu, Lear and Zhang 2023, section 6.A; D'Amour et al. 2020).
 
 | symbol | name here |
 | --- | --- |
-| c | `group`, its place |
-| x | `score`, its place from 0 (the source counts from 1) |
+| c | `group`, its index |
+| x | `score`, its index from 0 (the source counts from 1) |
 | P_c(x) | `shares` |
 """
 
@@ -17,12 +17,12 @@ SCORES = 7
 
 
 def profit_of(repaid: Bool[Array, ""], loan: Number, interest: Number) -> Float[Array, ""]:
-    """Profit of a loan: the interest if it is repaid, less the loan if it is not.
+    """Return the profit of a loan: the interest if it is repaid, minus the loan if it is not.
 
     Args:
-        repaid: whether it is repaid.
-        loan: its amount.
-        interest: interest on it, as a share of the amount.
+        repaid: Whether the loan is repaid.
+        loan: Amount of the loan.
+        interest: Interest, as a share of the amount.
     """
     return jnp.where(repaid, loan * interest, -loan)
 
@@ -30,22 +30,22 @@ def profit_of(repaid: Bool[Array, ""], loan: Number, interest: Number) -> Float[
 def expected_profit(
     repayment: Float[Array, "..."], loan: Number, interest: Number
 ) -> Float[Array, "..."]:
-    """Mean profit of a loan that is repaid with this probability.
+    """Return the mean profit of a loan that is repaid with this probability.
 
     Args:
-        repayment: the probability.
-        loan: its amount.
-        interest: interest on it, as a share of the amount.
+        repayment: Probability of repayment.
+        loan: Amount of the loan.
+        interest: Interest, as a share of the amount.
     """
     return repayment * loan * interest - (1.0 - repayment) * loan
 
 
 def chance_of(repayment: float | Float[Array, "..."], score: Int[Array, ""]) -> Float[Array, ""]:
-    """Chance that somebody with this score repays.
+    """Return the probability that a person with this score repays.
 
     Args:
-        repayment: chance of each score, or one for all.
-        score: place of the score.
+        repayment: Probability of each score, or one for all.
+        score: Index of the score.
     """
     here = jax.nn.one_hot(score, SCORES)
     return jnp.sum(jnp.broadcast_to(repayment, (SCORES,)) * here)
@@ -54,13 +54,13 @@ def chance_of(repayment: float | Float[Array, "..."], score: Int[Array, ""]) -> 
 def estimated_repayment(
     loans: Float[Array, "..."], repayments: Float[Array, "..."], prior: Number, weight: Number
 ) -> Float[Array, "..."]:
-    """Estimated chance to repay: the mean of a Beta distribution after the outcomes of loans.
+    """Return the estimated probability to repay: the posterior mean of a Beta distribution.
 
     Args:
-        loans: number of loans.
-        repayments: number of them that were repaid.
-        prior: the estimate without any loan.
-        weight: number of loans that it counts as.
+        loans: Number of loans.
+        repayments: Number of loans that were repaid.
+        prior: Estimate without any loan.
+        weight: Number of loans that the prior counts as.
     """
     return (repayments + prior * weight) / (loans + weight)
 
@@ -73,19 +73,19 @@ def moved_shares(
     repaid: Bool[Array, ""],
     shift: Number,
 ) -> Float[Array, "groups scores"]:
-    """The score distributions after a decision.
+    """Return the score distributions after a decision.
 
-    A loan moves a little mass of its group from the applicant's score to the next, up if it is
-    repaid and down if it is not, but no more than there is; the lowest and the highest score keep
-    it. Without a loan nothing moves.
+    A loan moves the mass `shift` of its group from the applicant's score to the next one, up if it
+    is repaid and down if it is not, but no more than there is. The lowest and the highest score
+    keep their mass. Without a loan nothing moves.
 
     Args:
-        shares: share of each score in each group.
-        group: the applicant's group.
-        score: place of the applicant's score.
-        approved: whether there is a loan.
-        repaid: whether it is repaid.
-        shift: the mass.
+        shares: Share of each score in each group.
+        group: Group of the applicant.
+        score: Index of the applicant's score.
+        approved: Whether a loan is granted.
+        repaid: Whether it is repaid.
+        shift: Mass that a loan moves.
     """
     own = jax.nn.one_hot(group, shares.shape[0])[:, None]
     here = jax.nn.one_hot(score, SCORES)
@@ -95,11 +95,11 @@ def moved_shares(
 
 
 def drawn_group(uniform: Float[Array, ""], advantaged: Number) -> Int[Array, ""]:
-    """Group of an applicant: 0, the advantaged, with this probability.
+    """Return the group of an applicant: 0 (advantaged) with this probability.
 
     Args:
-        uniform: a uniform number in [0, 1).
-        advantaged: the probability.
+        uniform: Uniform number in [0, 1).
+        advantaged: Probability of the advantaged group.
     """
     return (uniform >= advantaged).astype(jnp.int32)
 
@@ -107,14 +107,14 @@ def drawn_group(uniform: Float[Array, ""], advantaged: Number) -> Int[Array, ""]
 def drawn_score(
     uniform: Float[Array, ""], shares: Float[Array, "groups scores"], group: Int[Array, ""]
 ) -> Int[Array, ""]:
-    """Place of an applicant's score, drawn from the distribution of the group.
+    """Return the index of an applicant's score, sampled from the group's distribution.
 
-    A score without mass is never drawn, whatever rounding has done to the sum.
+    A score without mass is never sampled, even if the sum of the shares is rounded.
 
     Args:
-        uniform: a uniform number in [0, 1).
-        shares: share of each score in each group.
-        group: the applicant's group.
+        uniform: Uniform number in [0, 1).
+        shares: Share of each score in each group.
+        group: Group of the applicant.
     """
     own = jax.nn.one_hot(group, shares.shape[0])[:, None]
     below = jnp.cumsum(jnp.sum(own * shares, axis=0))

@@ -1,4 +1,4 @@
-"""Bank loans: whom to lend to (Hu, Lear and Zhang 2023, section 6.A; D'Amour et al. 2020)."""
+"""Bank loans environment (Hu, Lear and Zhang 2023, section 6.A; D'Amour et al. 2020)."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -40,53 +40,53 @@ from fairgym.utils import register_environment
 @register_environment("bank_loans")
 @dataclasses.dataclass(frozen=True)
 class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, BankLoansComponents]):
-    """A bank that approves or denies a loan to one applicant in each step.
+    """Environment of a bank that approves or denies a loan to one applicant in each step.
 
-    Whoever repays gains a better score, whoever defaults a worse one, so that decisions move the
+    A repaid loan raises the applicant's score and a default lowers it, so decisions change the
     score distributions of the two groups. The published reward is profit.
 
     Raises:
-        FairgymError: an argument out of range.
+        FairgymError: If an argument is out of range.
     """
 
     name: ClassVar[str] = "bank_loans"
 
     horizon: int = param(
         2_000,
-        "Number of steps; the source trains with 2,000 and evaluates with 10,000.",
+        "Number of steps of an episode; the source trains with 2,000 and evaluates with 10,000.",
         low=1,
         high=1_000_000,
     )
     shows_cash: bool = param(True, "Whether the bank observes its cash.")
     informed: bool = param(
         False,
-        "Whether the bank observes the groups' score distributions, as the rule"
-        " equal-opportunity needs them.",
+        "Whether the bank observes the groups' score distributions; the rule equal-opportunity"
+        " needs them.",
     )
     selective_labels: bool = param(
         False,
-        "Whether the bank learns outcomes of its own loans only: it observes the repayment"
-        " rates that it estimates from them, and so do the measures that learners are given.",
+        "Whether to reveal repayment outcomes only for granted loans; the bank then observes"
+        " repayment rates estimated from those, and the measures given to learners use them.",
     )
 
     # ---------------------------------------------------------------- declarations
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declaration of the environment."""
         metrics = metrics_of(self.horizon, self.selective_labels)
         measures = measures_of(metrics, self.selective_labels)
         return EnvironmentSpec(
             agents=("bank",),
             groups=GROUPS,
-            # Those of a step; with an estimate beside the truth where labels are selective.
+            # With selective labels the components hold an estimate beside the truth.
             components=SelectiveComponents if self.selective_labels else BankLoansComponents,
             metrics=metrics,
-            failure="the bank fails",
+            failure="the bank goes bankrupt",
             size_text=f"{len(GROUPS)} groups, {SCORES} scores",
             parts={"score": SCORE_NAMES},
             measures=measures,
-            # The window of the short-term measure: who repaid a loan, and who would have.
+            # The window of the short-term measure: people who repaid, and who would have repaid.
             memories={"window": measures["short_term"]},
             # Profit alone (section 6.A).
             published={"profit": 1.0},
@@ -99,7 +99,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
 
     @property
     def default_params(self) -> BankLoansParams:
-        """The published numbers."""
+        """Published values."""
         params = SelectiveParams if self.selective_labels else BankLoansParams
         return params(
             start_advantaged=jnp.array(START_ADVANTAGED),
@@ -109,19 +109,19 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        """The applicant; the bank's cash, and the score distributions if it is informed."""
+        """Space of the applicant, with the cash and what the bank knows as context."""
         space = observation_space(self.shows_cash, self.informed, self.selective_labels)
         return {"bank": space}
 
     @cached_property
     def _action_spaces(self) -> dict[str, Discrete]:
-        """Deny or approve."""
+        """Action space: deny or approve."""
         return {"bank": Discrete(OPTIONS)}
 
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: BankLoansParams) -> BankLoansState:
-        """The groups at the start, and the first applicant."""
+        """Return the groups' initial distributions and the first applicant."""
         shares = jnp.stack(
             [
                 jnp.broadcast_to(jnp.asarray(start, jnp.float32), (SCORES,))
@@ -141,10 +141,10 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
             return state
         return RecordingState(**vars(state), loans=jnp.zeros(SCORES), repayments=jnp.zeros(SCORES))
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observations
 
     def observe(self, state: BankLoansState, params: BankLoansParams) -> dict[str, Entities]:
-        """The applicant's score and group, and what else the bank knows."""
+        """Return the applicant's score and group, and what the bank knows."""
         applicant = {
             "score": (state.score + 1.0)[None],
             "group": state.group.astype(jnp.float32)[None],
@@ -159,7 +159,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         return {"bank": space.view(applicant, jnp.ones(1, bool), context)}
 
     def _estimates(self, state: RecordingState, params: BankLoansParams) -> Float[Array, " scores"]:
-        """Chance to repay of each score, as the bank's own loans tell it."""
+        """Return each score's probability to repay, estimated from the bank's own loans."""
         assert isinstance(params, SelectiveParams)
         return dynamics.estimated_repayment(
             state.loans, state.repayments, params.prior_repayment, params.prior_weight
@@ -168,7 +168,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
     # ---------------------------------------------------------------- one step
 
     def noise(self, key: PRNGKeyArray, params: BankLoansParams) -> BankLoansNoise:
-        """Uniform numbers for the applicant's repayment and for the next applicant."""
+        """Sample uniform numbers for the applicant's repayment and for the next applicant."""
         uniform = jax.random.uniform(key, (3,))
         return BankLoansNoise(repayment=uniform[0], group=uniform[1], score=uniform[2])
 
@@ -179,10 +179,10 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         actions: Mapping[str, Array],
         params: BankLoansParams,
     ) -> tuple[BankLoansState, BankLoansComponents, Bool[Array, ""]]:
-        """Make one step: the numbered steps of the card."""
+        """Simulate one step: the numbered steps of the card."""
         # 1. the decision
         approved = actions["bank"] == 1
-        # 2. what comes of the loan, or would have come of it
+        # 2. the outcome of the loan, or the outcome it would have had
         repays = noise.repayment < dynamics.chance_of(params.repayment, state.score)
         # 3. the bank's cash
         earned = dynamics.profit_of(repays, params.loan, params.interest)
@@ -199,10 +199,10 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         components = self._components(state.group, state.score, approved, repays, profit)
         components = components.replace(score_shares=shares, cash=cash)
         if isinstance(state, RecordingState):
-            # 6. what the bank learns: outcomes of its own loans, nothing of who was denied
+            # 6. the bank learns outcomes of its own loans, and nothing about people it denied
             here = jax.nn.one_hot(state.score, SCORES)
-            guess = jnp.sum(self._estimates(state, params) * here)
-            components = self._with_estimate(components, state.group, approved, guess)
+            chance = jnp.sum(self._estimates(state, params) * here)
+            components = self._with_estimate(components, state.group, approved, chance)
             state = state.replace(
                 loans=state.loans + here * approved,
                 repayments=state.repayments + here * (approved & repays),
@@ -218,13 +218,13 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         actions: Mapping[str, Array],
         params: BankLoansParams,
     ) -> BankLoansComponents:
-        """The expected components of a step: the bank knows how often a score repays.
+        """Return the expected components of a step; the bank knows how often a score repays.
 
-        With selective labels it knows its estimates. The score distributions and the cash after the
+        With selective labels it uses its estimates. The score distributions and the cash after the
         step have no expected value.
         """
-        seen = observations["bank"].features[0]
-        score, group = jnp.round(seen[0]).astype(jnp.int32) - 1, jnp.round(seen[1])
+        applicant = observations["bank"].features[0]
+        score, group = jnp.round(applicant[0]).astype(jnp.int32) - 1, jnp.round(applicant[1])
         if self.selective_labels:
             chance = dynamics.chance_of(observations["bank"].context[-SCORES:], score)
         else:
@@ -239,17 +239,17 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
         return components
 
     def _with_estimate(
-        self, components: BankLoansComponents, group: Array, approved: Array, guess: Array
+        self, components: BankLoansComponents, group: Array, approved: Array, chance: Array
     ) -> SelectiveComponents:
-        """The same beside what the bank can tell: outcomes of loans, and a guess without one."""
+        """Add the bank's view: the outcome of a loan, and an estimate if there is none."""
         refused = jax.nn.one_hot(group, len(self.spec.groups)) * ~approved
-        known = components.successful + refused * guess
-        return SelectiveComponents(**vars(components), estimated_would_repay=known)
+        estimate = components.successful + refused * chance
+        return SelectiveComponents(**vars(components), estimated_would_repay=estimate)
 
     def _components(
         self, group: Array, score: Array, approved: Array, repays: Array, profit: Array
     ) -> BankLoansComponents:
-        """Components of a decision about an applicant who repays with this probability."""
+        """Return the components of a decision, given the applicant's probability to repay."""
         applicant = jax.nn.one_hot(group, len(self.spec.groups))
         chance = jnp.asarray(repays, jnp.float32)
         loan = applicant * approved

@@ -1,4 +1,4 @@
-"""Rules of a bank that knows how often each score repays."""
+"""Hand-written rules for the bank of the bank loans environment."""
 
 from typing import ClassVar
 
@@ -16,16 +16,16 @@ from fairgym.utils.registry import rules
 
 
 class Lender(eqx.Module):
-    """A rule of the bank in bank_loans.
+    """Base of the rules for the bank in bank_loans.
 
     Attributes:
-        known: parameters of the environment that the bank takes for the true ones.
-        repayment: chance that each score repays.
-        gain: expected profit of a loan to each score.
-        first: place in the context of the first number that the rule looks at, if it takes any.
+        known: Parameters of the environment that the bank believes to be true.
+        repayment: Probability that each score repays.
+        gain: Expected profit of a loan to each score.
+        first: Position in the context of the first number that the rule uses, if any.
     """
 
-    # Option of bank_loans that shows what the rule needs, what that is, and its first name.
+    # Option of bank_loans that the rule needs, what it reveals, and its first name in the context.
     needs: ClassVar[tuple[str, str, str] | None] = None
 
     known: BankLoansParams
@@ -34,28 +34,29 @@ class Lender(eqx.Module):
     first: int = eqx.field(static=True)
 
     def __init__(self, env: Environment, agent: str, params: BankLoansParams | None = None) -> None:
-        """Find what the bank knows.
+        """Set up what the bank knows.
 
         Args:
-            env: the environment.
-            agent: the agent that approves loans.
-            params: parameters of the environment; its defaults if None.
+            env: Environment.
+            agent: Agent that approves loans.
+            params: Parameters of the environment; its defaults if None.
 
         Raises:
-            FairgymError: another environment, or a bank that does not see what the rule needs.
+            FairgymError: If the environment is another one, or the bank does not observe what the
+                rule needs.
         """
         bank = env.unwrapped
         if not isinstance(bank, BankLoans):
             raise FairgymError(
-                f"the rule {type(self).__name__} takes the bank of bank_loans; {env.name} is"
-                " another environment"
+                f"the rule {type(self).__name__} is for the bank of bank_loans, got the"
+                f" environment {env.name}"
             )
         self.first = 0
         if self.needs:
             option, what, name = self.needs
             if not getattr(bank, option):
                 raise FairgymError(
-                    f"the rule {type(self).__name__} needs {what}; it takes bank_loans with"
+                    f"the rule {type(self).__name__} needs {what}; make bank_loans with"
                     f" {option}=True"
                 )
             self.first = [f.name for f in bank.observation_space(agent).context].index(name)
@@ -65,17 +66,17 @@ class Lender(eqx.Module):
         self.gain = expected_profit(self.repayment, known.loan, known.interest)
 
     def applicant(self, observation: Entities) -> tuple[Int[Array, ""], Int[Array, ""]]:
-        """Places of the applicant's score and group."""
+        """Return the indices of the applicant's score and group."""
         score, group = jnp.round(observation.features[0, :2]).astype(jnp.int32)
         return score - 1, group
 
 
 @rules.register("threshold")
 class Threshold(Lender):
-    """Approval from a score on; by default for whom a loan is expected to pay off.
+    """Approval from a minimum score; by default where the expected profit is positive.
 
     Attributes:
-        approved: True for each score that is approved.
+        approved: Whether each score is approved.
     """
 
     approved: Array
@@ -88,13 +89,13 @@ class Threshold(Lender):
         *,
         lowest: int | None = None,
     ) -> None:
-        """Find the scores.
+        """Find the approved scores.
 
-        `lowest` is the lowest score that is approved, from 1; None for those whose loans are
-        expected to make a profit.
+        `lowest` is the lowest approved score, from 1; None approves every score with a positive
+        expected profit.
 
         Raises:
-            FairgymError: another environment.
+            FairgymError: If the environment is another one.
         """
         super().__init__(env, agent, params)
         if lowest is None:
@@ -103,23 +104,23 @@ class Threshold(Lender):
             self.approved = jnp.arange(1, self.gain.shape[0] + 1) >= lowest
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
-        """1 to approve."""
+        """Return 1 to approve, 0 to deny."""
         score, _ = self.applicant(observation)
         return self.approved[score].astype(jnp.int32)
 
 
 @rules.register("learned-threshold")
 class LearnedThreshold(Lender):
-    """Approval of the scores whose loans are expected to pay off, by the bank's own estimates.
+    """Approval of scores whose expected profit is positive by the bank's own estimates.
 
-    It learns from the loans that it makes: a score whose first borrowers happen to default is never
-    tried again, whatever its chance to repay is (selective labels).
+    The bank learns only from loans that it grants. A score whose first borrowers happen to default
+    is never tried again, whatever its true probability to repay (selective labels).
     """
 
     needs: ClassVar = ("selective_labels", "the bank's estimates", "estimated_score_1")
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
-        """1 to approve."""
+        """Return 1 to approve, 0 to deny."""
         score, _ = self.applicant(observation)
         estimates = observation.context[self.first : self.first + SCORES]
         gain = expected_profit(estimates, self.known.loan, self.known.interest)
@@ -128,27 +129,27 @@ class LearnedThreshold(Lender):
 
 @rules.register("equal-opportunity")
 class EqualOpportunity(Lender):
-    """Randomised thresholds of equal true positive rates that make the most expected profit.
+    """Randomised thresholds that maximise expected profit under equal true positive rates.
 
-    The EO agent of Hu, Lear and Zhang (2023, section 6.A), after Hardt, Price and Srebro (2016):
-    a bank that knows the groups' score distributions and solves for their thresholds before each
-    decision.
+    This is the EO agent of Hu, Lear and Zhang (2023, section 6.A), after Hardt, Price and Srebro
+    (2016): a bank that knows the groups' score distributions and solves for the thresholds before
+    each decision.
     """
 
     needs: ClassVar = ("informed", "the score distributions", f"{GROUPS[0]}_{SCORE_NAMES[0]}")
 
     def approvals(self, shares: Float[Array, "groups scores"]) -> Float[Array, "groups scores"]:
-        """Probability of approval for each group and score.
+        """Return the probability of approval for each group and score.
 
         Args:
-            shares: the groups' score distributions.
+            shares: Score distribution of each group.
         """
         advantaged = self.known.advantaged
         sizes = jnp.stack([advantaged, 1.0 - advantaged])
         return equal_opportunity(shares, sizes, self.repayment, self.gain)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
-        """1 to approve, with the probability of the applicant's group and score."""
+        """Return 1 with the approval probability of the applicant's group and score, else 0."""
         score, group = self.applicant(observation)
         last = self.first + 2 * self.repayment.shape[0]
         shares = observation.context[self.first : last].reshape(2, -1)
@@ -162,24 +163,24 @@ def equal_opportunity(
     repayment: Float[Array, " scores"],
     gain: Float[Array, " scores"],
 ) -> Float[Array, "groups scores"]:
-    """Probabilities of approval with equal true positive rates and the most expected profit.
+    """Return approval probabilities that maximise profit under equal true positive rates.
 
-    Scores that repay more often make more profit per loan that is repaid, so that each group is
-    approved from its best scores down, to the same true positive rate. Profit is a concave
-    function of that rate, linear between the rates at which a group's next score begins: the best
-    rate is one of these. Of rates of equal profit the lowest counts.
+    Scores that repay more often make more profit per repaid loan. So each group is approved from
+    its best scores down, until it reaches the common true positive rate. Profit is a concave
+    function of that rate, linear between the rates at which a group's next score begins. The best
+    rate is therefore one of these; among rates of equal profit the lowest is taken.
 
     Args:
-        shares: share of each score in each group.
-        sizes: share of each group among the applicants.
-        repayment: chance of each score to repay.
-        gain: expected profit of a loan to each score.
+        shares: Share of each score in each group.
+        sizes: Share of each group among the applicants.
+        repayment: Probability to repay of each score.
+        gain: Expected profit of a loan to each score.
     """
-    # who is approved before whom: those who repay more often, and the higher of equal scores
+    # order of approval: scores that repay more often first, then the higher of equal scores
     place = jnp.arange(repayment.shape[0])
     equal = repayment[None, :] == repayment[:, None]
     before = (repayment[None, :] > repayment[:, None]) | (equal & (place > place[:, None]))
-    # share of each score among those of its group who would repay, and of all approved before it
+    # each score's share of those in its group who would repay, and the sum of the shares before it
     good = shares * repayment
     good = good / jnp.maximum(jnp.sum(good, axis=1, keepdims=True), 1e-30)
     earlier = jnp.sum(good[:, None, :] * before, axis=2)

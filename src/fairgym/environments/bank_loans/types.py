@@ -20,13 +20,13 @@ from fairgym.environments.bank_loans.dynamics import SCORES
 
 
 class BankLoansState(State):
-    """The bank, the groups, and the applicant of this step.
+    """State of the bank, the groups, and the applicant of this step.
 
     Attributes:
-        group: place of the applicant's group.
-        score: place of the applicant's score, from 0.
-        shares: share of each score in each group.
-        cash: the bank's, in dollars.
+        group: Index of the applicant's group.
+        score: Index of the applicant's score, from 0.
+        shares: Share of each score in each group.
+        cash: Cash of the bank, dollars.
     """
 
     group: Int[Array, ""]
@@ -36,11 +36,11 @@ class BankLoansState(State):
 
 
 class RecordingState(BankLoansState):
-    """The same with what the bank has recorded of its own loans.
+    """State with the bank's records of its own loans.
 
     Attributes:
-        loans: loans that it has made, by score.
-        repayments: those of them that were repaid.
+        loans: Number of loans granted, by score.
+        repayments: Number of those that were repaid.
     """
 
     loans: Float[Array, " scores"]
@@ -77,24 +77,24 @@ class BankLoansComponents(Components):
 
 
 class SelectiveComponents(BankLoansComponents):
-    """Those of a bank that never learns whether who is denied would have repaid.
+    """Components of a bank that does not learn the outcomes of people it denies.
 
-    It knows the outcome of each of its loans, and for whom it denies it has an estimate:
+    The bank knows the outcome of each of its loans and has an estimate for people it denies.
     `would_repay` and `successful` are the truth, which it does not know.
     """
 
     estimated_would_repay: Float[Array, " groups"] = group_count(
-        "applicants who repaid a loan, and of those without one the estimated share who would"
+        "applicants who repaid a loan, plus the estimated share of those denied who would repay"
     )
 
 
 class BankLoansNoise(Struct):
-    """The randomness of one step; all uniform in [0, 1).
+    """Randomness of one step; each number is uniform in [0, 1).
 
     Attributes:
-        repayment: decides whether the applicant would repay.
-        group: decides the group of the next applicant.
-        score: decides the score of the next applicant.
+        repayment: Decides whether the applicant would repay.
+        group: Decides the group of the next applicant.
+        score: Decides the score of the next applicant.
     """
 
     repayment: Float[Array, ""]
@@ -104,41 +104,41 @@ class BankLoansNoise(Struct):
 
 Number = float | Float[jax.Array, "..."]  # one number, or one per score
 
-# What is seven times as much as one number for all scores, or the sum of one for each.
+# Tolerance of the sum of a start distribution.
 NEAR_ONE = 1e-4
 
 
 class BankLoansParams(Params):
-    """Parameters of bank loans; every field may be vmapped over.
+    """Parameters of bank loans; every field can be vmapped.
 
-    Those that differ over scores are here one number for all of them;
+    Parameters that differ by score default to one number for all scores here;
     `BankLoans.default_params` has the published ones.
 
     Raises:
-        FairgymError: a number out of its range, or a start distribution whose sum is not 1.
+        FairgymError: If a number is out of its range, or a start distribution does not sum to 1.
     """
 
     start_advantaged: Number = fraction(
-        1 / SCORES, "share of each score in the advantaged group at the start", per="score"
+        1 / SCORES, "Share of each score in the advantaged group at the start.", per="score"
     )
     start_disadvantaged: Number = fraction(
-        1 / SCORES, "share of each score in the disadvantaged group at the start", per="score"
+        1 / SCORES, "Share of each score in the disadvantaged group at the start.", per="score"
     )
-    repayment: Number = fraction(0.5, "chance that an applicant would repay a loan", per="score")
-    advantaged: float = fraction(0.5, "chance that an applicant is of the advantaged group")
-    loan: float = param(1.0, "amount of a loan", unit="dollars", low=0.01, high=1e6)
+    repayment: Number = fraction(0.5, "Probability that an applicant repays a loan.", per="score")
+    advantaged: float = fraction(0.5, "Probability that an applicant is advantaged.")
+    loan: float = param(1.0, "Amount of a loan.", unit="dollars", low=0.01, high=1e6)
     interest: float = param(
-        1.0, "interest on a loan that is repaid, as a share of it", low=0.0, high=10.0
+        1.0, "Interest on a repaid loan, as a share of its amount.", low=0.0, high=10.0
     )
     cash: float = param(
-        10_000.0, "cash of the bank at the start", unit="dollars", low=0.0, high=1e9
+        10_000.0, "Cash of the bank at the start.", unit="dollars", low=0.0, high=1e9
     )
     shift: float = fraction(
-        0.01, "mass of a group's distribution that a loan moves to the next score"
+        0.01, "Mass of a group's distribution that a loan moves to the next score."
     )
 
     def __check_init__(self) -> None:
-        """Raise a FairgymError for a distribution at the start whose sum is not 1."""
+        """Raise a FairgymError for a start distribution that does not sum to 1."""
         for name in ("start_advantaged", "start_disadvantaged"):
             value = getattr(self, name)
             if isinstance(value, Tracer):
@@ -149,17 +149,17 @@ class BankLoansParams(Params):
             wrong = np.atleast_1d(sums)[np.atleast_1d(abs(sums - 1.0) > NEAR_ONE)]
             if wrong.size:
                 raise FairgymError(
-                    f"{type(self).__name__}.{name} has the sum {wrong[0]:g} over {SCORES} scores;"
-                    " it takes shares whose sum is 1"
+                    f"{type(self).__name__}.{name} must sum to 1 over {SCORES} scores, got the sum"
+                    f" {wrong[0]:g}"
                 )
 
 
 class SelectiveParams(BankLoansParams):
-    """Parameters of bank loans with selective labels: what the bank believes before any loan."""
+    """Parameters of bank loans with selective labels: the bank's prior."""
 
     prior_repayment: float = fraction(
-        0.6, "estimated chance to repay of a score without any loan so far"
+        0.6, "Prior estimate of a score's probability to repay, before any loan."
     )
     prior_weight: float = param(
-        10.0, "number of loans that this estimate counts as", unit="loans", low=0.01, high=1e6
+        10.0, "Number of loans that the prior counts as.", unit="loans", low=0.01, high=1e6
     )

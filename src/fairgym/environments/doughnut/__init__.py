@@ -1,4 +1,4 @@
-"""The doughnut shop: who gets the next doughnut (Alamdari et al. 2024, section 6.1)."""
+"""Doughnut shop environment (Alamdari et al. 2024, section 6.1)."""
 
 from fairgym.environments.doughnut.environment import Doughnut, DoughnutComponents, DoughnutParams
 

@@ -1,4 +1,4 @@
-"""The doughnut shop: who gets the next doughnut (Alamdari et al. 2024, section 6.1)."""
+"""Doughnut shop environment (Alamdari et al. 2024, section 6.1)."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -42,10 +42,10 @@ Number = float | Float[jax.Array, "..."]  # one number, or one per person
 
 
 class DoughnutParams(Params):
-    """Parameters of the doughnut shop; every field may be vmapped over."""
+    """Parameters of the doughnut shop; every field can be vmapped."""
 
     presence: Number = fraction(
-        0.8, "p_i: chance that a person is at the counter in a step (A.4.1)", per="person"
+        0.8, "Probability p_i that a person is at the counter in a step (A.4.1).", per="person"
     )
 
 
@@ -53,7 +53,7 @@ ABSENT, AT_COUNTER = range(2)
 
 
 class DoughnutState(PopulationState):
-    """State of the shop: the stage of a person tells whether they are at the counter."""
+    """State of the shop; a person's stage says whether they are at the counter."""
 
 
 class DoughnutComponents(Components):
@@ -63,15 +63,15 @@ class DoughnutComponents(Components):
         "doughnuts handed out to each person", unit="doughnuts", symbol="u_i", per="person"
     )
     wasted: Float[Array, ""] = component(
-        "doughnuts given to somebody who was not there", unit="doughnuts"
+        "doughnuts given to people who were not there", unit="doughnuts"
     )
 
 
 class DoughnutNoise(Struct):
-    """The randomness of one step, each number uniform in [0, 1).
+    """Randomness of one step; each number is uniform in [0, 1).
 
     Attributes:
-        arrival: decides who is at the counter in the next step.
+        arrival: Decides who is at the counter in the next step.
     """
 
     arrival: Float[Array, " people"]
@@ -85,42 +85,42 @@ PRESENT = Feature("present", 0, 1, source="whether the person is at the counter"
 class Doughnut(
     SpacesByAgent, PopulationEnvironment[DoughnutState, DoughnutParams, DoughnutComponents]
 ):
-    """A shop that bakes one doughnut in each step, and a server who says whose it is.
+    """Environment of a shop that bakes one doughnut per step, and a server who gives it away.
 
-    It is wasted if that person is not at the counter. The published reward is the log of Nash
-    welfare of all doughnuts so far, in each step in which none is wasted.
+    The doughnut is wasted if that person is not at the counter. The published reward is the log of
+    Nash welfare of all doughnuts so far, in each step in which none is wasted.
 
     Raises:
-        FairgymError: an argument out of range.
+        FairgymError: If an argument is out of range.
     """
 
     name: ClassVar[str] = "doughnut"
 
     population: int = param(5, "Number of people.", low=1, high=1_000)
-    horizon: int = param(100, "Number of steps.", low=1, high=100_000)
+    horizon: int = param(100, "Number of steps of an episode.", low=1, high=100_000)
     shows_time: bool = param(False, "Whether the server observes the time.")
 
     # ---------------------------------------------------------------- declarations
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declaration of the environment."""
         return EnvironmentSpec(
             agents=("server",),
             groups=("customers",),
             components=DoughnutComponents,
-            # Doughnuts that are not wasted.
+            # Doughnuts that were not wasted.
             metrics={"handed_out": Direct("handed_out", normaliser=float(self.horizon))},
-            # The people are told apart.
+            # One part per person.
             parts={"person": self._action_spaces["server"].names},
             schemes=self._schemes,
-            # Those of section 6.1: of the doughnuts that each person has got.
+            # Memories of section 6.1, of the doughnuts that each person received.
             memories={
                 "full": Full("handed_out"),
                 "min": Min("handed_out"),
                 "reset": Reset("handed_out"),
             },
-            # The welfare of all steps.
+            # Welfare summed over the steps.
             published={"welfare": 1.0},
             default_objective="published",
             # doughnuts are all that people come for
@@ -143,49 +143,50 @@ class Doughnut(
 
     @property
     def _schemes(self) -> Mapping[str, Scheme]:
-        """Fairness of what each person has got so far; "welfare" is the published one.
+        """Fairness of what each person has received so far.
 
-        It is log-Nash welfare in every step in which no doughnut is wasted (A.4.1).
+        The published scheme is "welfare": log Nash welfare in every step in which no doughnut is
+        wasted (A.4.1).
         """
-        got = Full("handed_out")
+        received = Full("handed_out")
         return {
-            "welfare": Scheme.bounded(got, Nash(), When("handed_out")),
-            "long_term": Scheme.long_term(got, Nash()),
-            "worst_off": Scheme.long_term(got, Rawlsian()),
-            "balance": Scheme(got, StakeholderFirst()),
+            "welfare": Scheme.bounded(received, Nash(), When("handed_out")),
+            "long_term": Scheme.long_term(received, Nash()),
+            "worst_off": Scheme.long_term(received, Rawlsian()),
+            "balance": Scheme(received, StakeholderFirst()),
         }
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        """Everybody, present or not."""
+        """Space of everybody, present or not."""
         time = Feature("time", 0, self.horizon, "steps", levels=self.horizon + 1)
         context = (time,) if self.shows_time else ()
         return {"server": EntitySpace(self.population, (PRESENT,), context)}
 
     @cached_property
     def _action_spaces(self) -> dict[str, OneEntity]:
-        """The person who gets the doughnut."""
+        """Action space: the person who gets the doughnut."""
         return {"server": OneEntity(self.population, present="present")}
 
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: DoughnutParams) -> DoughnutState:
-        """Everybody is at the counter with the chance of any other step."""
+        """Return the first state; presence has the same probability as in later steps."""
         nobody = jnp.zeros((self.population,), jnp.int32)
         arrival = jax.random.uniform(key, (self.population,))
         return DoughnutState(time=jnp.int32(0), group=nobody, stage=_arrived(arrival, params))
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observations
 
     def people(self, state: DoughnutState) -> dict[str, Float[Array, " population"]]:
-        """Presence of each person at the counter, and the one group."""
+        """Return each person's presence at the counter, and the single group."""
         return {
             "group": state.group.astype(jnp.float32),
             "present": (state.stage == AT_COUNTER).astype(jnp.float32),
         }
 
     def observe(self, state: DoughnutState, params: DoughnutParams) -> dict[str, Entities]:
-        """Everybody, present or not, and the time if it is shown."""
+        """Return everybody, present or not, and the time if `shows_time`."""
         everybody = jnp.ones((self.population,), bool)
         context = {"time": state.time} if self.shows_time else {}
         return {
@@ -197,7 +198,7 @@ class Doughnut(
     # ---------------------------------------------------------------- one step
 
     def noise(self, key: PRNGKeyArray, params: DoughnutParams) -> DoughnutNoise:
-        """A uniform number for everybody."""
+        """Sample a uniform number for each person."""
         return DoughnutNoise(arrival=jax.random.uniform(key, (self.population,)))
 
     def transition(
@@ -207,7 +208,7 @@ class Doughnut(
         actions: Mapping[str, Array],
         params: DoughnutParams,
     ) -> tuple[DoughnutState, DoughnutComponents, Bool[Array, ""]]:
-        """Hand out the doughnut, and see who comes next."""
+        """Hand out the doughnut, and decide who is at the counter next."""
         present = self.people(state)["present"]
         handed_out = jax.nn.one_hot(actions["server"], self.population) * present
         components = DoughnutComponents(handed_out=handed_out, wasted=1.0 - jnp.sum(handed_out))
@@ -216,5 +217,5 @@ class Doughnut(
 
 
 def _arrived(arrival: Float[Array, " people"], params: DoughnutParams) -> Int[Array, " people"]:
-    """Stage of each person: at the counter with their chance p_i."""
+    """Return each person's stage: at the counter with probability p_i."""
     return (arrival < params.presence).astype(jnp.int32)

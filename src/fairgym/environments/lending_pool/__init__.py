@@ -1,4 +1,4 @@
-"""The lending pool: who gets the next loan (Alamdari et al. 2024, section 6.2)."""
+"""Lending pool environment (Alamdari et al. 2024, section 6.2)."""
 
 from fairgym.environments.lending_pool.environment import LendingPool
 from fairgym.environments.lending_pool.types import LendingPoolComponents, LendingPoolParams

@@ -1,4 +1,4 @@
-"""The lending pool: who gets the next loan (Alamdari et al. 2024, sections 6.2 and A.3)."""
+"""Lending pool environment (Alamdari et al. 2024, sections 6.2 and A.3)."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -40,23 +40,24 @@ CREDIT_LEVELS = 8  # 0.2, 0.3, ..., 0.9
 class LendingPool(
     SpacesByAgent, PopulationEnvironment[LendingPoolState, LendingPoolParams, LendingPoolComponents]
 ):
-    """A bank that grants one loan in each step to one of a few people, of two groups.
+    """Environment of a bank that offers one loan per step to one of a few people in two groups.
 
-    The published reward is relaxed demographic parity of all loans so far, in each step with a
-    loan, less penalties for an offer to somebody who did not apply and for an episode that misses
-    the profit aimed at.
+    The published reward has three parts: relaxed demographic parity of all loans so far, in each
+    step with a loan; a penalty for each offer to a person who did not apply; and a penalty for an
+    episode that misses its profit target.
 
     Raises:
-        FairgymError: an argument out of range, or an odd number of people.
+        FairgymError: If an argument is out of range, or the number of people is odd.
     """
 
     name: ClassVar[str] = "lending_pool"
 
     population: int = param(4, "Number of people, half of them in each group.", low=2, high=1_000)
-    horizon: int = param(40, "Number of steps.", low=1, high=100_000)
+    horizon: int = param(40, "Number of steps of an episode.", low=1, high=100_000)
     credit: str = param(
         "discrete",
-        '"discrete" moves credit by a tenth (A.4.2), "gaussian" by a normal number (A.3).',
+        'Change of credit: "discrete" moves it by a tenth (A.4.2), "gaussian" by a normally'
+        " distributed number (A.3).",
         choices=CREDIT,
     )
     shows_time: bool = param(False, "Whether the bank observes the time.")
@@ -66,25 +67,25 @@ class LendingPool(
         super().__post_init__()
         if self.population % 2:
             raise FairgymError(
-                f"population is {self.population}; it takes an even number, half for each group"
+                f"population must be even (half in each group), got {self.population}"
             )
 
     # ---------------------------------------------------------------- declarations
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declaration of the environment."""
         return EnvironmentSpec(
             agents=("bank",),
             groups=GROUPS,
             components=LendingPoolComponents,
             metrics=self._metrics,
-            # The people are told apart.
+            # One part per person.
             parts={"person": self._action_spaces["bank"].names},
             schemes=self._schemes,
-            # Those of section 6.2: of the loans that each group has got.
+            # Memories of section 6.2, of the loans that each group received.
             memories={"full": Full("loans"), "min": Min("loans")},
-            # Parity, less T for each offer that is refused and 10 T for a margin missed (A.4.2).
+            # Parity, minus T for each refused offer and 10 T for a missed margin (A.4.2).
             published={
                 "parity": 1.0,
                 "refused": float(self.horizon),
@@ -93,7 +94,7 @@ class LendingPool(
             default_objective="published",
             # a loan is what people apply for
             benefit="loans",
-            # Loans to the groups in turns, to an applicant at random, and to anybody at random.
+            # Loans to the groups in turn, to a random applicant, and to a random person.
             baselines={
                 "alternate_groups": {"bank": "alternate-groups"},
                 "random_present": {"bank": "random-present"},
@@ -107,14 +108,14 @@ class LendingPool(
 
     @property
     def default_params(self) -> LendingPoolParams:
-        """The numbers of A.4.2, or of A.3 if credit is Gaussian."""
+        """Values of A.4.2, or of A.3 if credit is Gaussian."""
         if self.credit == "gaussian":
             return LendingPoolParams(credit_change=0.05, credit_spread=0.1)
         return LendingPoolParams()
 
     @property
     def _metrics(self) -> Mapping[str, Metric]:
-        """Profit, the two things that are penalised, and rates of loans and defaults by group."""
+        """Profit, the two penalised quantities, and rates of loans and defaults by group."""
         granted = Rate("loans", "applied")
         default = Rate("defaulted", "loans", sign=-1)
         return {
@@ -129,9 +130,10 @@ class LendingPool(
 
     @property
     def _schemes(self) -> Mapping[str, Scheme]:
-        """Fairness between the groups in the loans granted so far; "parity" is the published one.
+        """Fairness between the groups in the loans granted so far.
 
-        It is relaxed demographic parity in every step in which a loan is granted (A.4.2).
+        The published scheme is "parity": relaxed demographic parity in every step in which a loan
+        is granted (A.4.2).
         """
         granted = Full("loans")
         return {
@@ -141,11 +143,11 @@ class LendingPool(
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        """Everybody, whether they apply or not, and the profit so far."""
+        """Space of everybody, applying or not, with the profit so far as context."""
         steps, levels = self.horizon, CREDIT_LEVELS if self.credit == "discrete" else 0
         features = (
             Feature("applies", 0, 1, source="whether the person applies", levels=2),
-            Feature("credit", 0.2, 0.9, "", "C, the chance to repay", levels=levels),
+            Feature("credit", 0.2, 0.9, "", "C, the probability to repay", levels=levels),
             Feature("group", 0, 1, source="0 for A, 1 for B", levels=2, fixed=True),
         )
         margin = Feature(
@@ -157,13 +159,13 @@ class LendingPool(
 
     @cached_property
     def _action_spaces(self) -> dict[str, OneEntity]:
-        """The person whom a loan is offered."""
+        """Action space: the person to whom a loan is offered."""
         return {"bank": OneEntity(self.population, present="applies")}
 
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: LendingPoolParams) -> LendingPoolState:
-        """The credit of each group, and the first applicants."""
+        """Return the initial credit of each group, and the first applicants."""
         group = (2 * jnp.arange(self.population) >= self.population).astype(jnp.int32)
         application = jax.random.uniform(key, (self.population,))
         return LendingPoolState(
@@ -174,10 +176,10 @@ class LendingPool(
             profit=jnp.float32(0.0),
         )
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observations
 
     def people(self, state: LendingPoolState) -> dict[str, Float[Array, " population"]]:
-        """Group and credit of each person, and whether they apply."""
+        """Return group and credit of each person, and whether they apply."""
         return {
             "group": state.group.astype(jnp.float32),
             "applies": (state.stage == APPLYING).astype(jnp.float32),
@@ -185,7 +187,7 @@ class LendingPool(
         }
 
     def observe(self, state: LendingPoolState, params: LendingPoolParams) -> dict[str, Entities]:
-        """Everybody and the profit so far, and the time if it is shown."""
+        """Return everybody and the profit so far, and the time if `shows_time`."""
         everybody = jnp.ones((self.population,), bool)
         context = {"profit": state.profit}
         if self.shows_time:
@@ -197,7 +199,7 @@ class LendingPool(
     # ---------------------------------------------------------------- one step
 
     def noise(self, key: PRNGKeyArray, params: LendingPoolParams) -> LendingPoolNoise:
-        """Uniform numbers for the outcome and for everybody, and a normal one for the credit."""
+        """Sample uniform numbers for the outcome and each person, and a normal one for credit."""
         uniform_key, normal_key = jax.random.split(key)
         uniform = jax.random.uniform(uniform_key, (self.population + 1,))
         gaussian = self.credit == "gaussian"
@@ -211,12 +213,12 @@ class LendingPool(
         actions: Mapping[str, Array],
         params: LendingPoolParams,
     ) -> tuple[LendingPoolState, LendingPoolComponents, Bool[Array, ""]]:
-        """Make one step: the numbered steps of the card."""
+        """Simulate one step: the numbered steps of the card."""
         # 1. the loan, if the person applies
         applies = (state.stage == APPLYING).astype(jnp.float32)
         loan = jax.nn.one_hot(actions["bank"], self.population) * applies
         granted = jnp.sum(loan)
-        # 2. the outcome, with the borrower's credit as its chance
+        # 2. the outcome; the borrower's credit is its probability
         repays = noise.outcome < state.credit[actions["bank"]]
         repaid, defaulted = jnp.where(repays, loan, 0.0), jnp.where(repays, 0.0, loan)
         profit = jnp.sum(repaid) - jnp.sum(defaulted)
@@ -248,7 +250,7 @@ class LendingPool(
 def _stage(
     application: Float[Array, " people"], params: LendingPoolParams
 ) -> Int[Array, " people"]:
-    """Stage of each person: applying with their chance p_i."""
+    """Return each person's stage: applying with probability p_i."""
     return (application < params.application).astype(jnp.int32)
 
 
@@ -258,23 +260,23 @@ Number = float | Float[Array, ""]
 def credit_change(
     repaid: Bool[Array, ""], size: Number, spread: Number, shift: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Change of a borrower's credit: +- c (A.4.2), or Normal(+- mu, sigma) (A.3).
+    """Return the change of a borrower's credit: +- c (A.4.2), or Normal(+- mu, sigma) (A.3).
 
     Args:
-        repaid: whether the loan was repaid.
-        size: the mean change, upwards on repayment and downwards on default.
-        spread: its standard deviation.
-        shift: a standard normal number.
+        repaid: Whether the loan was repaid.
+        size: Mean change, upwards on repayment and downwards on default.
+        spread: Standard deviation of the change.
+        shift: Standard normal number.
     """
     return jnp.where(repaid, size, -size) + spread * shift
 
 
 def margin_missed(profit: Float[Array, ""], margin: Number, steps: int) -> Bool[Array, ""]:
-    """True if the profit of an episode is below the margin per step (A.4.2).
+    """Return whether the profit of an episode is below the target margin per step (A.4.2).
 
     Args:
-        profit: loans repaid less loans defaulted, over the episode.
-        margin: profit per step that is aimed at.
-        steps: number of steps of the episode.
+        profit: Loans repaid minus loans defaulted, over the episode.
+        margin: Target profit per step.
+        steps: Number of steps of the episode.
     """
-    return profit < margin * steps - 1e-3  # profits are whole: what is aimed at may be rounded up
+    return profit < margin * steps - 1e-3  # profits are whole; the target may be rounded up

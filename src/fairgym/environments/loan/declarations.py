@@ -1,6 +1,6 @@
-"""Declarations of the loan environment: observations, actions, published metrics and baselines.
+"""Observations, actions, published metrics and baselines of the loan environment.
 
-Features: MAFE, table 2; metrics: MAFE, table 8, appendix F.
+Features follow MAFE, table 2; metrics follow MAFE, table 8 and appendix F.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,24 +12,24 @@ from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, 
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
-# What higher actions do.
+# The meaning of each action's value.
 _THRESHOLD = "applicants whose qualification score is at least this are approved"
 _PRIORITY = (
-    "each month those with the highest priorities in the queue are paid out, so that only"
+    "each month the people in the queue with the highest priorities are paid out, so only"
     " differences between people matter"
 )
 _RELIEF = "share of the installment that borrowers need not pay"
 
-# Table 8, in thousand dollars.
+# Table 8, thousand dollars.
 PROFIT = PublishedProfit(8.9e4, population=10_000, horizon=400)
 
 
 def published_metrics(profit_normaliser: float, bank: str = "") -> dict[str, Metric]:
-    """Three rewards and three disparities (MAFE, tables 1 and 8, appendix F).
+    """Return three rewards and three disparities (MAFE, tables 1 and 8, appendix F).
 
     Args:
-        profit_normaliser: thousand dollars that count as 1.
-        bank: what the names of one bank of several begin with.
+        profit_normaliser: Profit that counts as 1, thousand dollars.
+        bank: Prefix of the bank's names where there are several banks.
     """
 
     def rate(numerator: str, denominator: str, title: str = "", **of_rate: Any) -> Rate:
@@ -51,12 +51,13 @@ def published_metrics(profit_normaliser: float, bank: str = "") -> dict[str, Met
 
 
 def queue_metrics() -> dict[str, Metric]:
-    """Measures that see the people still in the queue, whom the published wait leaves out.
+    """Return the metrics of the queue, including people whom the published wait leaves out.
 
-    The months that everybody has waited so far, per person approved: what the published mean wait
-    would be if those still waiting were paid out at the end. The share of approvals paid out; that
-    of the people waiting, a mean over the months; and of the people ever approved the share that
-    was ever paid out, whose complement was never served.
+    - `queue_time`: months waited so far by everybody, per person approved. It equals the published
+      mean wait if everybody still waiting were paid out at the end.
+    - `payout_rate`: share of approvals that were paid out.
+    - `waiting_rate`: share of people in the queue, averaged over months.
+    - `served_rate`: of the people ever approved, the share ever paid out.
     """
     queue_time = Rate("waiting", "approved", sign=-1, title="Time in the queue", unit="months")
     served = Rate("first_disbursed", "first_approved", title="Approved people ever paid out")
@@ -73,13 +74,15 @@ def queue_metrics() -> dict[str, Metric]:
 def baseline_policies(
     action_groups: int, banks: Sequence[str] = ("",), disadvantaged: Sequence[bool] = (False, True)
 ) -> dict[str, dict[str, object]]:
-    """Two simple rules, and the grid-searched fixed policy of appendix D.3; the same for all banks.
+    """Return two simple rules and the grid-searched fixed policy of appendix D.3.
+
+    All banks get the same policy.
 
     Args:
-        action_groups: 1 for one threshold and one relief share for all, which averages the
-            published pairs.
-        banks: what the names of each bank's agents begin with.
-        disadvantaged: True for each group that is one of the disadvantaged, by code.
+        action_groups: 1 for one threshold and one relief share for all groups; the published
+            pairs are then averaged.
+        banks: Prefix of each bank's agents.
+        disadvantaged: Whether each group is disadvantaged, by code.
     """
 
     def fixed(threshold: Any, relief: Any) -> dict[str, Any]:
@@ -118,7 +121,7 @@ _LOAN = (
     Feature("total_received", 0, 60_000, "dollars", "TOTRECEIVE"),
     Feature("installment", 0, 1_500, "dollars", "CURRINSTALL"),
 )
-# What each agent is shown of a person besides what tells the group.
+# What each agent observes of a person besides the group.
 _FEATURES = {
     "admissions": _PERSON,
     "disbursement": (*_PERSON, Feature("time_waited", 0, 100, "months")),
@@ -132,20 +135,20 @@ def observation_spaces(
     applicants: int,
     horizon: int,
     profit: float,
-    telling: tuple[Feature, ...],
+    group_features: tuple[Feature, ...],
     more: Mapping[str, tuple[Feature, ...]],
     banks: Sequence[str],
 ) -> dict[str, EntitySpace]:
-    """Applicants, waiting people and borrowers; time and the bank's profit as context.
+    """Return the spaces of applicants, queue and borrowers, with time and profit as context.
 
     Args:
-        population: rows for those who wait or repay.
-        applicants: rows for those who apply.
-        horizon: months, the range of the time.
-        profit: thousand dollars, the range of the bank's total profit.
-        telling: what tells a person's group.
-        more: context that an agent is shown besides.
-        banks: what the names of each bank's agents begin with.
+        population: Number of rows for the queue and for borrowers.
+        applicants: Number of rows for applicants.
+        horizon: Upper bound of the time, months.
+        profit: Upper bound of the bank's total profit, thousand dollars.
+        group_features: Features that reveal a person's group.
+        more: Further context of each agent.
+        banks: Prefix of each bank's agents.
     """
     context = (
         Feature("time", 0, horizon, "months"),
@@ -155,7 +158,7 @@ def observation_spaces(
     return {
         f"{bank}{agent}": EntitySpace(
             rows.get(agent, population),
-            (*telling, *features),
+            (*group_features, *features),
             (*context, *more.get(agent, ())),
         )
         for bank in banks
@@ -166,12 +169,12 @@ def observation_spaces(
 def action_spaces(
     scored: int, groups: tuple[str, ...], banks: Sequence[str] = ("",)
 ) -> dict[str, ActionSpace]:
-    """Thresholds, queue scores, relief shares.
+    """Return the spaces of thresholds, queue priorities and relief shares.
 
     Args:
-        scored: rows that the disbursement agent scores.
-        groups: one threshold and one relief share for each; empty for one for all.
-        banks: what the names of each bank's agents begin with.
+        scored: Number of rows that the disbursement agent scores.
+        groups: Groups with their own threshold and relief share; empty for one for all.
+        banks: Prefix of each bank's agents.
     """
     of_role = {
         "admissions": Unit(per_group("threshold", groups, meaning=_THRESHOLD)),

@@ -1,4 +1,4 @@
-"""The formulas of the loan environment (MAFE, appendix F).
+"""Formulas of the loan environment (MAFE, appendix F).
 
 | symbol | name here |
 | --- | --- |
@@ -9,11 +9,11 @@
 | Y_t (CURRINSTALL) | `requested` |
 | X_t | `paid` |
 | p_t, N_t | `propensity`, `noise` |
-| a (relief), the part of it that is taken off the balance | `relief`, `relief_forgiven` |
+| a (relief), the share of it taken off the balance | `relief`, `relief_forgiven` |
 | TOTREQUEST, TOTRECEIVE, WARNING | `total_requested`, `total_received`, `warning` |
 | P_t | `profit` |
 
-All functions work elementwise on arrays of any equal shape, in dollars and months.
+All functions work elementwise on arrays of equal shape, in dollars and months.
 """
 
 from collections.abc import Mapping
@@ -34,17 +34,19 @@ Parameter = float | Numbers
 
 
 def monthly_rate(interest_rate: Numbers) -> Numbers:
-    """Rate r = INTRATE / 12: the monthly rate of an annual one (fractions, not percent)."""
+    """Return the monthly rate r = INTRATE / 12 of an annual rate (fractions, not percent)."""
     return interest_rate / MONTHS_PER_YEAR
 
 
 def scheduled_installment(balance: Numbers, rate: Numbers, remaining: Numbers) -> Numbers:
-    """Equation (7): S = r / (1 - (1 + r)^-remaining) * B, and B / remaining where r = 0.
+    """Return the installment S = r / (1 - (1 + r)^-remaining) * B (equation 7).
+
+    It is B / remaining where r = 0.
 
     Args:
-        balance: dollars still owed.
-        rate: monthly interest rate.
-        remaining: payments left, this one included; less than 1 counts as 1.
+        balance: Dollars still owed.
+        rate: Monthly interest rate.
+        remaining: Payments left, including this one; less than 1 counts as 1.
 
     Returns:
         The constant monthly payment, in dollars, that clears the balance in `remaining` payments.
@@ -57,16 +59,16 @@ def scheduled_installment(balance: Numbers, rate: Numbers, remaining: Numbers) -
 
 
 def requested_installment(scheduled: Numbers, relief: Parameter) -> Numbers:
-    """Request Y = (1 - a) S: what the debt management agent asks for after relief a in [0, 1]."""
+    """Return the request Y = (1 - a) S after relief a in [0, 1]."""
     return (1.0 - relief) * scheduled
 
 
 def payment(propensity: Numbers, noise: Numbers, scheduled: Numbers, requested: Numbers) -> Numbers:
-    """Equation (8): X = min(clip(p + n, 0, 1) S, Y).
+    """Return the payment X = min(clip(p + n, 0, 1) S, Y) (equation 8).
 
-    A borrower can pay the share p + n of the scheduled installment, and never pays more than is
-    requested. Without relief this is the paper's X = clip(p + n, 0, 1) Y; with relief the paper
-    taken literally would make X / Y independent of relief.
+    A borrower can pay the share p + n of the scheduled installment and never pays more than
+    requested. Without relief this is the paper's X = clip(p + n, 0, 1) Y. With relief, the paper's
+    formula taken literally would make X / Y independent of relief.
     """
     return jnp.minimum(jnp.clip(propensity + noise, 0.0, 1.0) * scheduled, requested)
 
@@ -74,13 +76,13 @@ def payment(propensity: Numbers, noise: Numbers, scheduled: Numbers, requested: 
 def next_balance(
     balance: Numbers, rate: Numbers, paid: Numbers, forgiven: Parameter = 0.0
 ) -> Numbers:
-    """Equation (6), less what is forgiven: B_t = (1 + r) B_{t-1} - X_t - F_t, not below zero.
+    """Return B_t = (1 + r) B_{t-1} - X_t - F_t, at least 0 (equation 6 less the forgiven F_t).
 
     Args:
-        balance: dollars owed before the payment.
-        rate: monthly interest rate.
-        paid: dollars paid.
-        forgiven: dollars of the scheduled installment that are not to be paid, ever.
+        balance: Dollars owed before the payment.
+        rate: Monthly interest rate.
+        paid: Dollars paid.
+        forgiven: Dollars of the scheduled installment that never have to be paid.
     """
     return jnp.maximum((1.0 + rate) * balance - paid - forgiven, 0.0)
 
@@ -88,31 +90,31 @@ def next_balance(
 def default_flags(
     total_requested: Numbers, total_received: Numbers, warning: Flags, default_ratio: Parameter
 ) -> tuple[Flags, Flags]:
-    """Default: behind (TOTRECEIVE < 0.9 TOTREQUEST) at two consecutive steps.
+    """Return who defaults: behind (TOTRECEIVE < 0.9 TOTREQUEST) at two consecutive steps.
 
     Args:
-        total_requested: all that was requested on this loan, this step included.
-        total_received: all that was paid on it.
-        warning: True if the borrower was behind one step ago.
+        total_requested: Dollars requested on this loan so far, including this step.
+        total_received: Dollars paid on it so far.
+        warning: Whether the borrower was behind one step ago.
         default_ratio: 0.9 in the paper ("behind by more than 10%").
 
     Returns:
-        `(defaulted, warning)`: in default now; behind now.
+        `(defaulted, warning)`: whether in default now; whether behind now.
     """
     behind = total_received < default_ratio * total_requested
     return behind & warning, behind
 
 
 def keeps_up(propensity: Numbers, relief: Parameter, default_ratio: Parameter) -> Flags:
-    """Outcome of a whole loan without noise: True if payments keep the borrower from default.
+    """Return whether a whole loan without noise escapes default.
 
-    Of every scheduled installment min(p, 1 - a) is paid and 1 - a is requested, so that the totals
-    stand in the same ratio as every single one.
+    Each month min(p, 1 - a) of the scheduled installment is paid and 1 - a is requested, so the
+    totals have the same ratio as each month.
 
     Args:
-        propensity: share of the scheduled installment that the borrower can pay.
-        relief: a, the same in every month.
-        default_ratio: as for `default_flags`.
+        propensity: Share of the scheduled installment that the borrower can pay.
+        relief: Relief a, the same in every month.
+        default_ratio: As in `default_flags`.
     """
     return jnp.minimum(propensity, 1.0 - relief) >= default_ratio * (1.0 - relief)
 
@@ -120,23 +122,23 @@ def keeps_up(propensity: Numbers, relief: Parameter, default_ratio: Parameter) -
 def debt_to_income_with(
     debt_to_income: Numbers, installment: Numbers, annual_income: Numbers
 ) -> Numbers:
-    """DTI in percent with the current loan's monthly installment on top of other debt."""
+    """Return DTI in percent, with the current loan's monthly installment added to other debt."""
     return debt_to_income + 100.0 * MONTHS_PER_YEAR * installment / jnp.maximum(annual_income, 1.0)
 
 
 def current_record(record: Mapping[str, Numbers], installment: Numbers) -> dict[str, Numbers]:
-    """The columns of the data as they are now, the current installment in DTI included."""
+    """Return the data's columns as they are now, with the current installment added to DTI."""
     income, debt = record["annual_income"], record["debt_to_income"]
     return {**record, "debt_to_income": debt_to_income_with(debt, installment, income)}
 
 
 def qualification_score(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
-    """QUALSCORE: the fitted logistic regression of "repaid", in (0, 1)."""
+    """Return QUALSCORE, the fitted logistic regression of "repaid", in (0, 1)."""
     return jax.nn.sigmoid(score.predictor(columns))
 
 
 def payment_propensity(score: Score, columns: Mapping[str, Numbers]) -> Numbers:
-    """p: the fitted linear regression of the paid share of the term, clipped to [0, 1]."""
+    """Return p, the fitted linear regression of the paid share of the term, clipped to [0, 1]."""
     return score.predict(columns)
 
 
@@ -146,16 +148,16 @@ def next_record(
     fico_change: Parameter,
     delinquency_change: Parameter,
 ) -> dict[str, Numbers]:
-    """Equation (9): the credit record after a loan has ended.
+    """Return the credit record after a loan has ended (equation 9).
 
     Args:
         record: `fico_low`, `fico_high` (points), `months_since_delinquency`.
-        better: +1 repaid, -1 defaulted, 0 no loan.
-        fico_change: c of both FICO columns.
-        delinquency_change: c of the months since the last delinquency.
+        better: +1 for repaid, -1 for defaulted, 0 for no loan.
+        fico_change: Constant c of both FICO columns.
+        delinquency_change: Constant c of the months since the last delinquency.
 
     Returns:
-        The same columns; FICO within 300 to 850, its upper end never below the lower.
+        The same columns. FICO stays within 300 to 850, and its upper end is never below its lower.
     """
     low = moved(record["fico_low"], better, fico_change, *FICO_RANGE)
     return {
@@ -174,10 +176,10 @@ def deposits_due(
     deposit_rate: Parameter,
     months: int,
 ) -> Float[Array, " months"]:
-    """Payments to depositors that newly paid-out loans add in each month ahead.
+    """Return the payments to depositors that newly paid-out loans add in each later month.
 
-    Each payout is funded by a deposit that is returned as an annuity at the deposit rate over the
-    term of the loan, whatever the borrower does.
+    Each payout is funded by a deposit. The deposit is returned as an annuity at the deposit rate
+    over the loan's term, whatever the borrower does.
 
     Returns:
         Dollars due 1, 2, ..., `months` steps from now.
@@ -186,10 +188,10 @@ def deposits_due(
         principal, monthly_rate(jnp.full_like(term, deposit_rate)), term
     )
     annuity = jnp.where(paid_out, annuity, 0.0)
-    ahead = jnp.arange(1, months + 1, dtype=jnp.float32)
-    return jnp.sum(jnp.where(ahead[:, None] <= term, annuity, 0.0), axis=1)
+    later = jnp.arange(1, months + 1, dtype=jnp.float32)
+    return jnp.sum(jnp.where(later[:, None] <= term, annuity, 0.0), axis=1)
 
 
 def is_bankrupt(total_losses: Numbers, total_payments: Numbers) -> Flags:
-    """Bankrupt when the sum of all losses, sum max(0, -P), exceeds all payments received."""
+    """Return whether the sum of losses, max(0, -P), exceeds all payments received."""
     return total_losses > total_payments

@@ -1,9 +1,8 @@
-"""A bank with an admissions, a disbursement and a debt management agent; or two in one pool.
+"""Loan environment: one bank with three agents, or two banks that share the people.
 
-One step is one month, in the order of MAFE, appendix F: apply, admit, disburse, relieve, pay,
-default or repay, update features, book the profit. The steps are in `steps.py`, their formulas in
-`dynamics.py`. Parts are plugged in: the market with one bank (`market.py`) or two (`pool.py`), what
-a bank learns from its loans (`selective.py`), and the groups (`groups.py`).
+One step is one month, in the order of MAFE, appendix F (`steps.py`, formulas in `dynamics.py`).
+Parts can be exchanged: the market with one bank (`market.py`) or two (`pool.py`), what a bank
+learns from its loans (`selective.py`), and the groups (`groups.py`).
 """
 
 import dataclasses
@@ -60,11 +59,11 @@ from fairgym.utils import register_environment
 @register_environment("loan")
 @dataclasses.dataclass(frozen=True)
 class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
-    """The MAFE-Loan environment; see the card (`README.md` in this folder).
+    """MAFE-Loan environment; see its card (`README.md` in this folder).
 
     Raises:
-        FairgymError: an argument out of range (applicants and cap lie between 1 and N), or two
-            banks with selective labels.
+        FairgymError: If an argument is out of range (applicants and cap lie between 1 and N), or
+            if two banks are combined with selective labels.
     """
 
     name: ClassVar[str] = "loan"
@@ -73,57 +72,59 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     population: int = number_of_people(10_000)
     horizon: int = number_of_steps(
-        400, "T, months after which an episode is truncated (400 in the paper)."
+        400, "Time limit T in months, after which an episode is truncated (400 in the paper)."
     )
     applicants: int | None = people_per_step(
-        "People sampled from the idle each month, N_1; by default 2% of the population."
+        "Idle people sampled as applicants each month, N_1; by default 2% of the population."
     )
     disbursement_cap: int | None = people_per_step(
-        "Most loans paid out each month; by default 1% of the population."
+        "Maximum number of loans paid out each month; by default 1% of the population."
     )
     action_groups: int | None = param(
         None,
-        "g, 1 for one threshold and one relief share for all; by default one for each group.",
+        "Number g of thresholds and of relief shares: 1, or one per group (the default).",
         low=1,
         high=4,
     )
-    population_source: str = param("built-in", '"built-in", or the name of imported data.')
-    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
+    population_source: str = param(
+        "built-in", 'Source of the people: "built-in", or the name of imported data.'
+    )
+    observe_group: bool = param(True, "Whether agents observe each person's group.")
     selective_labels: bool = param(
         False,
-        "Whether the bank learns outcomes of its own loans only; its admissions agent then"
-        " observes the repayment rates that it estimates from them.",
+        "Whether to reveal repayment outcomes only for granted loans; the admissions agent then"
+        " observes repayment rates estimated from those.",
     )
     banks: int = param(
         1,
-        "Number of banks. Two share the people and the cap, and have agents, money and"
-        " metrics of their own: `bank_1_admissions`, `bank_1_profit`.",
+        "Number of banks. Two banks share the people and the cap; each has its own agents, money"
+        " and metrics, such as `bank_1_admissions` and `bank_1_profit`.",
         low=1,
         high=pool.BANKS,
     )
     group_by: str = param(
         "advantage",
-        '"advantage" for the two groups of the advantaged and the disadvantaged, "race" for'
-        " four groups of the races that these are made of.",
+        'Groups of people: "advantage" for two (advantaged, disadvantaged), "race" for the four'
+        " races that these consist of.",
         choices=tuple(GROUPINGS),
     )
 
     def __post_init__(self) -> None:
-        """Check the shapes and fill in those that follow the population."""
+        """Check the sizes, and fill in those that depend on the population."""
         super().__post_init__()
         groups = len(self._grouping.groups)
         if self.action_groups is None:
             object.__setattr__(self, "action_groups", groups)
         if check_shape("action_groups", self.action_groups, 1, groups) not in (1, groups):
             raise FairgymError(
-                f"action_groups is {self.action_groups}; it takes 1 for all, or {groups} for one"
-                f" per {self._grouping.word}"
+                f"action_groups must be 1 (for all) or {groups} (one per {self._grouping.word}),"
+                f" got {self.action_groups}"
             )
         self._fill_in("applicants", 0.02 * self.population)
         if self.banks > 1 and self.selective_labels:
             raise FairgymError(
-                "selective_labels is True, but banks is 2; it takes a single bank, whose records"
-                " it keeps"
+                "selective_labels needs a single bank, whose records it keeps, got"
+                " selective_labels=True with banks=2"
             )
         self._fill_in("disbursement_cap", max(0.01 * self.population, self.banks))
         check_shape("disbursement_cap", self.disbursement_cap, self.banks, self.population)
@@ -132,18 +133,18 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     @property
     def _grouping(self) -> Grouping:
-        """Partition of the people into the groups asked for."""
+        """Groups of the people, as chosen by `group_by`."""
         return GROUPINGS[self.group_by]
 
     @cached_property
     def _data(self) -> Population:
-        """The population of the source, in the groups asked for."""
+        """Population of the source, in these groups."""
         data = load_population(self.dataset, self.population_source)
         return by_race(data) if self.group_by == "race" else data
 
     @cached_property
     def _market(self) -> Market:
-        """The banks that people borrow from."""
+        """Banks that people borrow from."""
         kind = pool.Pool if self.banks > 1 else Market
         return kind(self._grouping.groups)
 
@@ -156,7 +157,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declaration of the environment."""
         banks, grouping = self._market.prefixes, self._grouping
         return EnvironmentSpec(
             version=2,
@@ -167,7 +168,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             group_word=grouping.word,
             time_unit="months",
             failure=self._market.failure,
-            # The rewards and disparities of MAFE, table 1; of each bank.
+            # Rewards and disparities of MAFE, table 1, of each bank.
             terms=tuple(self._published_of_banks),
             benefit="disbursed",  # loans paid out: people come to the bank for a loan
             # Two simple rules, and the paper's grid-searched fixed policy (appendix D.3).
@@ -178,13 +179,13 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             data_checksum=self._data.checksum,
             size_text=f"{self.population:,} people",
             waits={"waiting": "time_waited"},
-            # the wait leaves out those who are never served
+            # the wait leaves out people who are never served
             finished_only={f"{bank}wait_disparity": "served_disparity" for bank in banks},
         )
 
     @property
     def default_params(self) -> LoanParams:
-        """Table 8; bias strength and group share as fitted on the population's data."""
+        """Values of table 8; bias strength and group share as fitted to the population's data."""
         params = self._labelling.params(self._market.params)
         return params(
             bias_strength=self._data.bias_strength,
@@ -193,17 +194,17 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
 
     @property
     def _metrics(self) -> Mapping[str, Metric]:
-        """Those of MAFE, appendix F, normalised as in table 8; and those that see the queue.
+        """Metrics of MAFE, appendix F, normalised as in table 8, and the metrics of the queue.
 
-        With selective labels those of labels too, by the truth and by the bank's estimates. With
-        two banks those are the pool's, and each bank has the published ones.
+        With selective labels, metrics of the labels are added, both true and estimated. With two
+        banks these are metrics of the pool, and each bank has the published ones.
         """
         everywhere = {**published_metrics(self._profit_scale), **queue_metrics()}
         return {**everywhere, **self._labelling.metrics(), **self._published_of_banks}
 
     @property
     def _published_of_banks(self) -> dict[str, Metric]:
-        """Published metrics of each bank, whose profit is normalised by its share of loans."""
+        """Published metrics of each bank; profit is normalised by the bank's share of loans."""
         scale, banks = self._profit_scale / self.banks, self._market.prefixes
         return {n: m for bank in banks for n, m in published_metrics(scale, bank).items()}
 
@@ -269,37 +270,34 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
     def _longest_term(self) -> int:
         return int(np.max(self._data.columns["term"]))
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observations
 
     def people(self, state: LoanState) -> dict[str, Float[Array, " population"]]:
-        """Every feature of every person by name, the fitted scores included."""
+        """Return every feature of every person by name, including the fitted scores."""
         return features(state, self._market, self._grouping, self._data.scores)
 
     def observe(self, state: LoanState, params: LoanParams) -> dict[str, Entities]:
-        """Applicants of this month, the queue, the borrowers: to each bank its own."""
+        """Return each bank's observations: this month's applicants, the queue, the borrowers."""
         spaces, people = self._observation_spaces, self._seen(state)
-        known = self._labelling.shown(state, params)
-        return observations(state, people, spaces, self._market, known)
+        estimates = self._labelling.context_values(state, params)
+        return observations(state, people, spaces, self._market, estimates)
 
     # ---------------------------------------------------------------- one month
 
     def noise(self, key: PRNGKeyArray, params: LoanParams) -> LoanNoise:
-        """Payment noise N ~ Normal(0, sigma^2) and a uniform priority, for every person.
-
-        With two banks another uniform number, for the choice of a bank.
-        """
+        """Sample payment noise N ~ Normal(0, sigma^2) and uniform numbers for every person."""
         return self._market.noise.sample(key, self.population, params.payment_noise)
 
     def transition(
         self, noise: LoanNoise, state: LoanState, actions: Mapping[str, Array], params: LoanParams
     ) -> tuple[LoanState, QueueComponents, Bool[Array, ""]]:
-        """Make one month's step: the numbered steps of the card, in `steps.py`."""
+        """Simulate one month: the numbered steps of the card, in `steps.py`."""
         threshold = self._offered(actions, "admissions")
         relief = self._offered(actions, "debt_management")
         market, scores = self._market, self._data.scores
         record = dynamics.current_record(state.record, state.installment)
 
-        # 1. apply (sampled at the end of the last step, so that agents could see it), 2. admit
+        # 1. apply (sampled at the end of the last step, so that agents observe it), 2. admit
         admission = steps.admit(state, record, scores["qualification"], threshold)
         # 3. pay out
         payouts = steps.pay_out(
@@ -314,20 +312,20 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         collection = steps.collect(
             noise, state, record, scores["propensity"], relief, params.relief_forgiven
         )
-        # 6. default or repaid, 7. features move
+        # 6. default or repaid, 7. features change
         ending = steps.end_loans(state, collection, params.default_ratio)
         next_record = steps.move_records(state, ending, params)
         # 8. profit
         received = [jnp.sum(state.of_bank(bank, collection.paid)) for bank in range(self.banks)]
         books = steps.book(state, market.by_bank(received), state.deposits.due(state.time))
-        # the loans after steps 2 to 6; 1. of the next month
+        # the loans after steps 2 to 6; step 1 of the next month
         loans = steps.move_loans(state, admission, payouts, collection, ending)
         idle = loans.stage == IDLE
         applicants, applying = sample_rows(noise.priority, idle, filled(self.applicants))
 
         month = Month(admission, payouts, ending, loans, books)
         components = market.counted(month, state)
-        state, components = self._labelling.learned(state, month, components, relief, params)
+        state, components = self._labelling.update(state, month, components, relief, params)
         month_after, due_later = state.time + 1, [payout.due_later for payout in payouts]
         state = state.replace(
             time=month_after,
@@ -344,7 +342,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
         return state, components, jnp.any(bankrupt)
 
     def _offered(self, actions: Mapping[str, Array], role: str) -> Float[Array, " offers"]:
-        """Terms by bank and group: the order of `LoanState.offer`."""
+        """Return the terms by bank and group, in the order of `LoanState.offer`."""
         terms = (actions[f"{prefix}{role}"] for prefix in self._market.prefixes)
-        shape = (len(self.spec.groups),)  # one number for each, also where there is one for all
+        shape = (len(self.spec.groups),)  # one number per group, even if one holds for all
         return jnp.concatenate([jnp.broadcast_to(term, shape) for term in terms])

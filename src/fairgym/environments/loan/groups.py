@@ -1,4 +1,4 @@
-"""The groups that people are told apart by: the two of MAFE, or the races that they stand for."""
+"""Groups of people in the loan environment: MAFE's two, or the four races behind them."""
 
 import dataclasses
 
@@ -16,13 +16,13 @@ from fairgym.data.sampling import group_shares
 
 @dataclasses.dataclass(frozen=True)
 class Grouping:
-    """Partition of the people into groups.
+    """Division of the people into groups.
 
     Attributes:
-        word: kind of the groups, in a word.
-        groups: names of the groups.
-        disadvantaged: True for each group that is one of the disadvantaged.
-        features: what shows agents a person's group: its code, or a column for each group.
+        word: Word for one group ("group", "race").
+        groups: Names of the groups.
+        disadvantaged: Whether each group counts as disadvantaged.
+        features: Features that reveal a person's group: its code, or one column per group.
     """
 
     word: str
@@ -31,27 +31,28 @@ class Grouping:
     features: tuple[Feature, ...]
 
     def columns(self, group: Int[Array, " people"]) -> dict[str, Float[Array, " people"]]:
-        """The code of each person's group, and the features by name."""
+        """Return the code of each person's group, and the features by name."""
         code = {"group": group.astype(jnp.float32)}
         if len(self.features) == 1:
             return code
         return code | {f.name: jnp.float32(1) * (group == g) for g, f in enumerate(self.features)}
 
     def disadvantaged_share(self, data: Population) -> float:
-        """Share of the disadvantaged among the rows of the data."""
+        """Return the share of disadvantaged people among the rows of the data."""
         return float(np.mean(np.array(self.disadvantaged)[data.columns["group"]]))
 
     def shares(
         self, data: Population, disadvantaged_share: float | Array, group_size: Number
     ) -> Float[Array, " groups"]:
-        """Share of each group in the population.
+        """Return each group's share of the population.
 
-        Those of advantage and disadvantage are divided as in the data, then all of them resized.
+        Groups within the advantaged, and within the disadvantaged, keep the data's proportions.
+        All groups are then resized.
 
         Args:
-            data: the population.
-            disadvantaged_share: share of the disadvantaged together.
-            group_size: multiple by which each group is resized, the same for all or one for each.
+            data: Population.
+            disadvantaged_share: Share of all disadvantaged groups together.
+            group_size: Factor that resizes each group; one number for all or one per group.
         """
         share = np.array(group_shares(data))
         alike = np.equal.outer(self.disadvantaged, self.disadvantaged)

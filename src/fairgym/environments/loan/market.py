@@ -1,6 +1,6 @@
-"""The market in which people borrow, with a single bank, and what its agents observe.
+"""Market with a single bank, and what its agents observe.
 
-That of two banks is in `pool.py`.
+The market with two banks is in `pool.py`.
 """
 
 import dataclasses
@@ -23,18 +23,18 @@ StateT = TypeVar("StateT", bound=LoanState)
 
 @dataclasses.dataclass(frozen=True)
 class Market(Generic[StateT]):
-    """A single bank, to which everybody applies.
+    """Market with a single bank, to which everybody applies.
 
     Attributes:
         groups: Names of the groups.
     """
 
-    prefixes: ClassVar[tuple[str, ...]] = ("",)  # of the names of each bank's agents and metrics
-    failure: ClassVar[str] = "the bank fails"
+    prefixes: ClassVar[tuple[str, ...]] = ("",)  # of each bank's agents and metrics
+    failure: ClassVar[str] = "the bank goes bankrupt"
     params: ClassVar[type[LoanParams]] = LoanParams
     components: ClassVar[type[QueueComponents]] = QueueComponents
     noise: ClassVar[type[LoanNoise]] = LoanNoise
-    places: ClassVar[tuple[int, ...]] = ()  # shape of a number of the books
+    places: ClassVar[tuple[int, ...]] = ()  # shape of the numbers in the books
 
     groups: tuple[str, ...]
 
@@ -44,31 +44,31 @@ class Market(Generic[StateT]):
         return ()
 
     def at_start(self, state: LoanState, key: PRNGKeyArray) -> LoanState:
-        """State before the first month, from that of a single bank."""
+        """Return the state before the first month, given the state of a single bank."""
         return state
 
     def features(self, state: StateT) -> dict[str, Float[Array, " people"]]:
-        """Further features of the people by name."""
+        """Return further features of the people by name."""
         return {}
 
-    def shown(self, state: StateT, bank: int) -> dict[str, Array]:
-        """Numbers of the further context of a bank's agents, by name."""
+    def context_values(self, state: StateT, bank: int) -> dict[str, Array]:
+        """Return the values of a bank's further context by name."""
         return {}
 
     def by_bank(self, values: Sequence[Array]) -> Array:
-        """One array of the values of every bank."""
+        """Return one array with the values of every bank."""
         return values[0]
 
     def entry(self, values: Float[Array, "*banks"], bank: int) -> Float[Array, ""]:
-        """The number of one bank in the books."""
+        """Return one bank's number in the books."""
         return values
 
     def counted(self, month: Month, state: StateT) -> QueueComponents:
-        """Components of the month.
+        """Return the components of the month.
 
         Args:
-            month: Results of its steps.
-            state: The state before them.
+            month: Results of the month's steps.
+            state: State before them.
         """
         return self.of_bank(0, month, state)
 
@@ -81,25 +81,25 @@ class Market(Generic[StateT]):
         score: Score,
         params: LoanParams,
     ) -> StateT:
-        """State after the month, from the one in which all its steps are made.
+        """Return the state after the month, given the state after all its steps.
 
         Args:
-            noise: The month's randomness.
-            state: The state with the applicants of the month to come.
-            threshold: Terms of the month by bank and group.
-            relief: Likewise.
-            score: The fitted qualification score.
-            params: The parameters.
+            noise: Randomness of the month.
+            state: State with the applicants of the next month.
+            threshold: Thresholds of the month by bank and group.
+            relief: Relief shares of the month by bank and group.
+            score: Fitted qualification score.
+            params: Parameters.
         """
         return state
 
     def of_bank(self, bank: int, month: Month, state: StateT) -> QueueComponents:
-        """Components of one bank.
+        """Return the components of one bank.
 
         Args:
             bank: Number of the bank, from 0.
-            month: As in `counted`.
-            state: Likewise.
+            month: Results of the month's steps.
+            state: State before them.
         """
 
         def count(who: Array, rows: Array | None = None) -> Array:
@@ -107,7 +107,7 @@ class Market(Generic[StateT]):
             return count_people(theirs, state, len(self.groups), rows)
 
         payout, approved = month.payouts[bank], month.admission.approved
-        # whoever is approved stays in the queue until the payout
+        # approved people stay in the queue until they are paid out
         first_approved = approved & ~state.served[state.applicants]
         first_paid_out = payout.paid_out & ~state.served[payout.rows]
         left_waiting = (state.stage == WAITING) & (month.loans.stage == WAITING)
@@ -130,13 +130,13 @@ class Market(Generic[StateT]):
 def features(
     state: LoanState, market: Market, grouping: Grouping, scores: Mapping[str, Score]
 ) -> dict[str, Float[Array, " people"]]:
-    """Every feature of every person by name, the fitted scores included.
+    """Return every feature of every person by name, including the fitted scores.
 
     Args:
-        state: the present state.
-        market: the market in which they borrow.
-        grouping: the groups that people are in.
-        scores: the fitted scores of the data, by name.
+        state: Current state.
+        market: Market in which people borrow.
+        grouping: Groups of the people.
+        scores: Fitted scores of the data, by name.
     """
     record = dynamics.current_record(state.record, state.installment)
     waiting, repaying = state.stage == WAITING, state.stage == REPAYING
@@ -165,30 +165,30 @@ def observations(
     people: Mapping[str, Float[Array, " people"]],
     spaces: Mapping[str, EntitySpace],
     market: Market,
-    known: Mapping[str, Array],
+    estimates: Mapping[str, Array],
 ) -> dict[str, Entities]:
-    """Applicants of this month, the queue, the borrowers: to each bank its own.
+    """Return each bank's observations: this month's applicants, the queue and the borrowers.
 
     Args:
-        state: the present state.
-        people: features of the people, as agents may see them.
-        spaces: the observation spaces, by agent.
-        market: the market.
-        known: what the bank has learned from its loans, for the admissions agent.
+        state: Current state.
+        people: Features of the people, as agents may observe them.
+        spaces: Observation spaces by agent.
+        market: Market in which people borrow.
+        estimates: What the bank has estimated from its loans, for the admissions agent.
     """
-    seen: dict[str, Entities] = {}
+    observed: dict[str, Entities] = {}
     for bank, prefix in enumerate(market.prefixes):
         context = {"time": state.time, "total_profit": market.entry(state.total_profit, bank)}
-        context |= market.shown(state, bank)
+        context |= market.context_values(state, bank)
         applying = state.of_bank(bank, state.applying, state.applicants)
         waiting = state.of_bank(bank, state.stage == WAITING)
         repaying = state.of_bank(bank, state.stage == REPAYING)
-        seen |= {
-            f"{prefix}{role}": spaces[f"{prefix}{role}"].view(people, who, shown, rows)
-            for role, who, shown, rows in (
-                ("admissions", applying, {**context, **known}, state.applicants),
+        observed |= {
+            f"{prefix}{role}": spaces[f"{prefix}{role}"].view(people, who, values, rows)
+            for role, who, values, rows in (
+                ("admissions", applying, {**context, **estimates}, state.applicants),
                 ("disbursement", waiting, context, None),
                 ("debt_management", repaying, context, None),
             )
         }
-    return seen
+    return observed

@@ -1,4 +1,4 @@
-"""Results of the steps of one month of the loan environment: what `steps.py` returns."""
+"""Results of the steps of one month of the loan environment, as returned by `steps.py`."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -9,7 +9,7 @@ IDLE, WAITING, REPAYING = 0, 1, 2
 
 
 class Admission(Struct):
-    """Steps 1 and 2: each applicant's score and decision, and the people's stages then."""
+    """Steps 1 and 2: each applicant's score and decision, and everybody's stage after them."""
 
     qualification: Float[Array, " applicants"]
     approved: Bool[Array, " applicants"]
@@ -18,7 +18,7 @@ class Admission(Struct):
 
 
 class Payout(Struct):
-    """Step 3: the loans paid out, one entry per place; `due_later` by months ahead."""
+    """Step 3: the loans paid out, one entry per place; `due_later` by months from now."""
 
     rows: Int[Array, " places"]
     paid_out: Bool[Array, " places"]
@@ -28,14 +28,14 @@ class Payout(Struct):
     due_later: Float[Array, " months"]
 
     def start(self, column: Array, value: Array | float) -> Array:
-        """The per-person column with a new value for those who are paid out."""
+        """Return the per-person column with a new value for those who are paid out."""
         return column.at[self.rows].set(
             jnp.where(self.paid_out, value, column[self.rows]), unique_indices=True
         )
 
 
 class Collection(Struct):
-    """Steps 4 and 5: installments in dollars; nothing is requested of those without a loan."""
+    """Steps 4 and 5: installments in dollars; 0 is requested of people without a loan."""
 
     requested: Float[Array, " people"]
     paid: Float[Array, " people"]
@@ -45,7 +45,7 @@ class Collection(Struct):
 
 
 class Ending(Struct):
-    """Step 6: whose loan ends and how, and which borrowers are behind."""
+    """Step 6: which loans end and how, and which borrowers are behind."""
 
     defaulted: Bool[Array, " people"]
     repaid: Bool[Array, " people"]
@@ -53,12 +53,12 @@ class Ending(Struct):
     warning: Bool[Array, " people"]
 
     def closed(self, value: Float[Array, " people"]) -> Float[Array, " people"]:
-        """A number of the running loan, 0 where it has ended."""
+        """Return the column of the running loan, 0 where the loan has ended."""
         return jnp.where(self.ended, 0.0, value)
 
 
 class Loans(Struct):
-    """Steps 2 to 6 taken together: people's stages and loans at the end of the month."""
+    """Steps 2 to 6 together: people's stages and loans at the end of the month."""
 
     stage: Int[Array, " people"]
     waiting_since: Int[Array, " people"]
@@ -72,7 +72,7 @@ class Loans(Struct):
 
 
 class Books(Struct):
-    """Step 8: each bank's profit of this step, and its books after it, in thousand dollars."""
+    """Step 8: each bank's profit of this step and its books after it, thousand dollars."""
 
     profit: Float[Array, "*banks"]
     total_profit: Float[Array, "*banks"]
@@ -81,7 +81,7 @@ class Books(Struct):
 
     @property
     def totals(self) -> dict[str, Float[Array, "*banks"]]:
-        """The sums that the state keeps."""
+        """The totals that the state keeps."""
         return {
             "total_profit": self.total_profit,
             "total_losses": self.total_losses,
@@ -90,7 +90,7 @@ class Books(Struct):
 
 
 class Month(Struct):
-    """Results of a month's steps, as far as they are counted; a payout for every bank."""
+    """Results of a month's steps that the components count; one payout per bank."""
 
     admission: Admission
     payouts: tuple[Payout, ...]

@@ -1,4 +1,4 @@
-"""Several banks and one pool of people: who applies where, and what each bank counts and sees."""
+"""Two banks that share the people: who applies where, and what each bank counts and observes."""
 
 import dataclasses
 import types
@@ -20,12 +20,12 @@ from fairgym.environments.loan.params import LoanParams
 from fairgym.environments.loan.types import LoanNoise, LoanState, QueueComponents
 
 BANKS = 2
-# Components of the pool alone: nobody belongs to a bank before applying for a loan.
+# Counted for the pool only: nobody belongs to a bank before applying for a loan.
 OF_ALL = ("never_paid_out", "people")
 
 
 def other_terms(groups: Sequence[str]) -> tuple[Feature, ...]:
-    """Context that tells the other bank's terms, in the order of `PoolState.posted`."""
+    """Return the context with the other bank's terms, in the order of `PoolState.posted`."""
     return tuple(
         Feature(f"other_{element.name}", 0, 1, "", f"the other bank's {terms}, one month ago")
         for terms in ("threshold", "relief")
@@ -34,32 +34,32 @@ def other_terms(groups: Sequence[str]) -> tuple[Feature, ...]:
 
 
 def named(bank: int, name: str) -> str:
-    """The name of an agent, a component or a metric of one bank: "bank_1_admissions".
+    """Return the name of one bank's agent, component or metric, such as "bank_1_admissions".
 
     Args:
-        bank: number of the bank, from 0.
-        name: the name where there is a single bank.
+        bank: Number of the bank, from 0.
+        name: Name in the environment with a single bank.
     """
     return f"bank_{bank + 1}_{name}"
 
 
 class PoolParams(LoanParams):
-    """Parameters of the loan environment with two banks: how much terms decide."""
+    """Parameters of the loan environment with two banks."""
 
     terms_sensitivity: float = param(
         5.0,
-        "weight of a bank's terms when applicants choose one (0: at random)",
+        "Weight of a bank's terms in the applicants' choice of a bank; 0 is a random choice.",
         low=0.0,
         high=1e6,
     )
 
 
 class PoolState(LoanState):
-    """The same with several banks, each with its queue, its borrowers and its books.
+    """State of several banks, each with its queue, borrowers and books.
 
     Attributes:
-        bank: number of the bank that the person deals with, or dealt with last.
-        posted: thresholds and relief shares of each bank and group in the last month.
+        bank: Number of the person's current or last bank, from 0.
+        posted: Thresholds and relief shares of each bank and group in the last month.
     """
 
     bank: Int[Array, " people"] = eqx.field(kw_only=True)
@@ -67,20 +67,20 @@ class PoolState(LoanState):
 
     @property
     def offer(self) -> Int[Array, " people"]:
-        """Place of the terms that are offered to each person: those of the bank and the group."""
+        """Index of the terms offered to each person, by bank and group."""
         return self.bank * self.posted.shape[-1] + self.group
 
     def of_bank(self, bank: int, values: Array, rows: Array | None = None) -> Array:
-        """Values of those who deal with this bank, 0 or False for others."""
+        """Return values with 0 or False for people of other banks."""
         theirs = self.bank if rows is None else self.bank[rows]
         return jnp.where(theirs == bank, values, jnp.zeros_like(values))
 
 
 class PoolNoise(LoanNoise):
-    """The randomness of one step, the choice of a bank included.
+    """Randomness of one step, including the choice of a bank.
 
     Attributes:
-        choice: uniform in [0, 1); decides where the person applies.
+        choice: Uniform in [0, 1); decides where the person applies.
     """
 
     choice: Float[Array, " people"]
@@ -89,14 +89,14 @@ class PoolNoise(LoanNoise):
     def sample(
         cls, key: PRNGKeyArray, people: int, payment_noise: float | Float[Array, ""]
     ) -> "PoolNoise":
-        """Sample that of a single bank, and uniform choices."""
+        """Sample the noise of a single bank, and uniform choices."""
         key, choice_key = jax.random.split(key)
-        alone = LoanNoise.sample(key, people, payment_noise)
-        return cls(**vars(alone), choice=jax.random.uniform(choice_key, (people,)))
+        single = LoanNoise.sample(key, people, payment_noise)
+        return cls(**vars(single), choice=jax.random.uniform(choice_key, (people,)))
 
 
-def _declared() -> type[QueueComponents]:
-    """Components of a single bank, declared for the pool and once more for each bank."""
+def _pool_components() -> type[QueueComponents]:
+    """Declare the components of a single bank for the pool and again for each bank."""
     fields: dict[str, Any] = {}
 
     def declare(name: str, info: ComponentInfo, *banks: int) -> None:
@@ -109,8 +109,8 @@ def _declared() -> type[QueueComponents]:
     for bank in range(BANKS):
         for name, info in of_one.items():
             if name not in OF_ALL:
-                told = f"{info.description}, bank {bank + 1}"
-                declare(named(bank, name), dataclasses.replace(info, description=told), bank)
+                about = f"{info.description}, bank {bank + 1}"
+                declare(named(bank, name), dataclasses.replace(info, description=about), bank)
     body = {
         "__doc__": "Components of the pool, and those of each bank.",
         "__module__": __name__,
@@ -122,7 +122,7 @@ def _declared() -> type[QueueComponents]:
     )
 
 
-PoolComponents = _declared()
+PoolComponents = _pool_components()
 
 
 def choice_probability(
@@ -131,12 +131,14 @@ def choice_probability(
     relief: Float[Array, "banks applicants"],
     sensitivity: float | Float[Array, ""],
 ) -> Float[Array, "banks applicants"]:
-    """Chance of each bank: P(b) in proportion to exp(kappa (1[QUALSCORE >= threshold] + relief)).
+    """Return the probability of each bank.
+
+    P(b) is proportional to exp(kappa (1[QUALSCORE >= threshold] + relief)).
 
     Args:
-        qualification: the applicants' qualification scores.
-        threshold: what each bank posted for the applicant's group.
-        relief: likewise, as a share of the installment.
+        qualification: Qualification scores of the applicants.
+        threshold: Threshold that each bank posted for the applicant's group.
+        relief: Relief that each bank posted for it, as a share of the installment.
         sensitivity: kappa, `terms_sensitivity`.
     """
     admitted = (qualification >= threshold).astype(jnp.float32)
@@ -145,10 +147,10 @@ def choice_probability(
 
 @dataclasses.dataclass(frozen=True)
 class Pool(Market[PoolState]):
-    """Two banks, one of which each applicant chooses by the terms that they have posted."""
+    """Market with two banks, whose posted terms decide where an applicant goes."""
 
     prefixes: ClassVar[tuple[str, ...]] = tuple(named(bank, "") for bank in range(BANKS))
-    failure: ClassVar[str] = "a bank fails"
+    failure: ClassVar[str] = "a bank goes bankrupt"
     params: ClassVar[type[LoanParams]] = PoolParams
     components: ClassVar[type[QueueComponents]] = PoolComponents
     noise: ClassVar[type[LoanNoise]] = PoolNoise
@@ -160,30 +162,30 @@ class Pool(Market[PoolState]):
         return other_terms(self.groups)
 
     def at_start(self, state: LoanState, key: PRNGKeyArray) -> PoolState:
-        """State before the first month: no terms are posted, applicants go to any of the banks."""
+        """Return the state before the first month: no posted terms, applicants at random banks."""
         bank = jax.random.randint(jax.random.fold_in(key, 1), state.group.shape, 0, BANKS)
         nothing = jnp.zeros((2, BANKS, len(self.groups)))
         return PoolState(**vars(state), bank=bank, posted=nothing)
 
     def features(self, state: PoolState) -> dict[str, Float[Array, " people"]]:
-        """Number of each person's bank, from 1."""
+        """Return the number of each person's bank, from 1."""
         return {"bank": 1.0 + state.bank}
 
-    def shown(self, state: PoolState, bank: int) -> dict[str, Array]:
-        """Terms that the other bank posted, by the names of `other_terms`."""
+    def context_values(self, state: PoolState, bank: int) -> dict[str, Array]:
+        """Return the terms posted by the other bank, by the names of `other_terms`."""
         names = [feature.name for feature in self.context]
         return dict(zip(names, state.posted[:, 1 - bank].reshape(-1), strict=True))
 
     def by_bank(self, values: Sequence[Array]) -> Array:
-        """The values of the banks, stacked."""
+        """Return the banks' values, stacked."""
         return jnp.stack(values)
 
     def entry(self, values: Float[Array, "*banks"], bank: int) -> Float[Array, ""]:
-        """The number of one bank in the books."""
+        """Return one bank's number in the books."""
         return values[bank]
 
     def counted(self, month: Month, state: PoolState) -> QueueComponents:
-        """Components of the pool, the sums of its banks', and those of each bank."""
+        """Return the components of the pool (sums over the banks) and of each bank."""
         months = [self.of_bank(bank, month, state) for bank in range(BANKS)]
         sums = jax.tree.map(lambda *counts: sum(counts[1:], counts[0]), *months)
         declared = PoolComponents.info()
@@ -205,7 +207,7 @@ class Pool(Market[PoolState]):
         score: Score,
         params: LoanParams,
     ) -> PoolState:
-        """State in which the month's terms are posted, and the next applicants choose by them."""
+        """Post the month's terms, and let the next applicants choose a bank by them."""
         assert isinstance(noise, PoolNoise) and isinstance(params, PoolParams)
         posted, rows = jnp.stack([threshold, relief]).reshape(state.posted.shape), state.applicants
         record = {name: column[rows] for name, column in state.record.items()}
@@ -213,7 +215,7 @@ class Pool(Market[PoolState]):
         qualification = dynamics.qualification_score(score, record)
         chance = choice_probability(qualification, admission, easing, params.terms_sensitivity)
         chosen = jnp.sum(noise.choice[rows] >= jnp.cumsum(chance, axis=0)[:-1], axis=0)
-        # 1. of the next month; those who do not apply keep their bank
+        # step 1 of the next month; people who do not apply keep their bank
         kept = state.bank[rows]
         bank = state.bank.at[rows].set(
             jnp.where(state.applying, chosen.astype(kept.dtype), kept), unique_indices=True

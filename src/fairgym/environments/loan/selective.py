@@ -1,6 +1,6 @@
-"""Selective labels: a bank that learns what becomes of the loans it makes, and of no others.
+"""Selective labels: a bank that learns outcomes only of the loans it grants.
 
-Applicants are told apart by the decile of their qualification score among the people of the data.
+Applicants are grouped by the decile of their qualification score among the people of the data.
 """
 
 import dataclasses
@@ -24,29 +24,29 @@ from fairgym.fairness import Disparity, Metric, Rate
 
 DECILES = 10
 ESTIMATES = tuple(
-    Feature(f"estimated_decile_{number}", 0, 1, source="estimated chance to repay")
+    Feature(f"estimated_decile_{number}", 0, 1, source="estimated probability to repay")
     for number in range(1, DECILES + 1)
 )
 
 
 class SelectiveParams(LoanParams):
-    """Parameters of the loan environment with selective labels: beliefs before any loan."""
+    """Parameters of the loan environment with selective labels: the bank's prior."""
 
     prior_repayment: float = fraction(
-        0.8, "estimated chance to repay of a decile without any ended loan so far"
+        0.8, "Prior estimate of a decile's probability to repay, before any loan has ended."
     )
     prior_weight: float = param(
-        10.0, "number of loans that this estimate counts as", unit="loans", low=0.01, high=1e6
+        10.0, "Number of loans that the prior counts as.", unit="loans", low=0.01, high=1e6
     )
 
 
 class RecordingState(LoanState):
-    """The same with what the bank has recorded of its own loans.
+    """State with the bank's records of its own loans.
 
     Attributes:
-        decile: decile of the qualification score at the last approval, from 0.
-        ended: loans that have ended, by the decile at their approval.
-        kept: those of them that did not default.
+        decile: Decile of the qualification score at the last approval, from 0.
+        ended: Number of ended loans, by the decile at their approval.
+        kept: Number of those that did not default.
     """
 
     decile: Int[Array, " people"] = eqx.field(kw_only=True)
@@ -55,59 +55,59 @@ class RecordingState(LoanState):
 
 
 class SelectiveComponents(QueueComponents):
-    """Those of a bank that does not know what would become of whom it refuses.
+    """Components of a bank that does not learn the outcomes of people it refuses.
 
-    The first two are the truth, which it never learns; the others what its own loans tell of the
-    same people.
+    The first two are the truth, which the bank never learns. The others are estimates for the same
+    people from the bank's own loans.
     """
 
     would_repay: Float[Array, " groups"] = group_count(
         "applicants who would keep up payments at this month's relief", "", "admissions"
     )
     approved_would_repay: Float[Array, " groups"] = group_count(
-        "those of them who were approved", "", "admissions"
+        "approved applicants who would keep up payments at this month's relief", "", "admissions"
     )
     estimated_would_repay: Float[Array, " groups"] = group_count(
-        "applicants, each counted by the estimated chance to repay", "", "admissions"
+        "applicants, each counted by the estimated probability to repay", "", "admissions"
     )
     estimated_approved_would_repay: Float[Array, " groups"] = group_count(
-        "those of them who were approved", "", "admissions"
+        "approved applicants, each counted by the estimated probability to repay", "", "admissions"
     )
 
 
 def estimates(state: RecordingState, params: LoanParams) -> Float[Array, " deciles"]:
-    """Chance to repay of each decile: the mean of a Beta distribution after the ended loans."""
+    """Return each decile's probability to repay: the posterior mean of a Beta distribution."""
     assert isinstance(params, SelectiveParams)
     weight = params.prior_weight
     return (state.kept + params.prior_repayment * weight) / (state.ended + weight)
 
 
 class AllLabels(Generic[StateT]):
-    """A bank that does not learn from its loans."""
+    """Labelling without records: the bank does not learn from its loans."""
 
-    context: ClassVar[tuple[Feature, ...]] = ()  # what the admissions agent observes of it
+    context: ClassVar[tuple[Feature, ...]] = ()  # further context of the admissions agent
 
     def params(self, of_market: type[LoanParams]) -> type[LoanParams]:
-        """Struct of the parameters, from that of the market."""
+        """Return the struct of the parameters, given that of the market."""
         return of_market
 
     def components(self, of_market: type[QueueComponents]) -> type[QueueComponents]:
-        """Struct of the components, from that of the market."""
+        """Return the struct of the components, given that of the market."""
         return of_market
 
     def metrics(self) -> dict[str, Metric]:
-        """Further metrics."""
+        """Return further metrics."""
         return {}
 
     def at_start(self, state: LoanState) -> LoanState:
-        """State before the first month, from that of the market."""
+        """Return the state before the first month, given that of the market."""
         return state
 
-    def shown(self, state: StateT, params: LoanParams) -> dict[str, Array]:
-        """Numbers of the context by name."""
+    def context_values(self, state: StateT, params: LoanParams) -> dict[str, Array]:
+        """Return the values of the further context by name."""
         return {}
 
-    def learned(
+    def update(
         self,
         state: StateT,
         month: Month,
@@ -115,25 +115,25 @@ class AllLabels(Generic[StateT]):
         relief: Float[Array, " groups"],
         params: LoanParams,
     ) -> tuple[StateT, QueueComponents]:
-        """State and components with what the bank learns in a month.
+        """Return state and components with what the bank learns in a month.
 
         Args:
-            state: The state before the month's steps.
-            month: Results of these.
-            components: The components of the market.
+            state: State before the month's steps.
+            month: Results of these steps.
+            components: Components of the market.
             relief: Relief share of each group.
-            params: The parameters.
+            params: Parameters.
         """
         return state, components
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SelectiveLabels(AllLabels[RecordingState]):
-    """A bank that learns outcomes of its own loans, and nothing of whom it refused.
+    """Labelling by the bank's own loans, with no outcomes of refused people.
 
     Attributes:
-        data: The population that scores are fitted to.
-        columns: Those that the qualification score is fitted to.
+        data: Population that the scores are fitted to.
+        columns: Columns that the qualification score is fitted to.
         groups: Number of groups.
     """
 
@@ -145,22 +145,22 @@ class SelectiveLabels(AllLabels[RecordingState]):
 
     @cached_property
     def _edges(self) -> np.ndarray:
-        """The qualification scores between the deciles of the data's people."""
-        with jax.ensure_compile_time_eval():  # also where a program is being compiled
+        """Qualification scores that separate the deciles of the data's people."""
+        with jax.ensure_compile_time_eval():  # NumPy needs concrete values, also inside jit
             record = {name: jnp.asarray(self.data.columns[name]) for name in self.columns}
             score = dynamics.qualification_score(self.data.scores["qualification"], record)
             return np.quantile(np.asarray(score), np.arange(1, DECILES) / DECILES)
 
     def params(self, of_market: type[LoanParams]) -> type[LoanParams]:
-        """Those of the loan environment with beliefs."""
+        """Return the loan environment's parameters with the prior."""
         return SelectiveParams
 
     def components(self, of_market: type[QueueComponents]) -> type[QueueComponents]:
-        """Those of the queue with labels and estimates."""
+        """Return the components of the queue with labels and estimates."""
         return SelectiveComponents
 
     def metrics(self) -> dict[str, Metric]:
-        """True positive rates of admission by the truth and by the estimates, and their gaps."""
+        """Return true positive rates of admission, true and estimated, and their gaps."""
         truth = Rate("approved_would_repay", "would_repay", title="True positive rate")
         estimated = Rate(
             "estimated_approved_would_repay",
@@ -176,16 +176,16 @@ class SelectiveLabels(AllLabels[RecordingState]):
         }
 
     def at_start(self, state: LoanState) -> RecordingState:
-        """State of a bank that has recorded nothing yet."""
+        """Return the state of a bank without any records."""
         none, decile = jnp.zeros(DECILES), jnp.zeros_like(state.stage)
         return RecordingState(**vars(state), decile=decile, ended=none, kept=none)
 
-    def shown(self, state: RecordingState, params: LoanParams) -> dict[str, Array]:
-        """Estimates by the names of `ESTIMATES`."""
+    def context_values(self, state: RecordingState, params: LoanParams) -> dict[str, Array]:
+        """Return the estimates by the names of `ESTIMATES`."""
         names = [feature.name for feature in ESTIMATES]
         return dict(zip(names, estimates(state, params), strict=True))
 
-    def learned(
+    def update(
         self,
         state: RecordingState,
         month: Month,
@@ -193,9 +193,9 @@ class SelectiveLabels(AllLabels[RecordingState]):
         relief: Float[Array, " groups"],
         params: LoanParams,
     ) -> tuple[RecordingState, SelectiveComponents]:
-        """Outcomes of its own loans are recorded; applicants are counted by label and estimate."""
+        """Record outcomes of the bank's own loans; count applicants by label and estimate."""
         rows, approved, ending = state.applicants, month.admission.approved, month.ending
-        # the truth: what would become of each applicant at this month's relief
+        # the truth: whether each applicant would repay at this month's relief
         given = relief[state.group[rows]]
         rate = dynamics.monthly_rate(state.interest_rate[rows])
         scheduled = dynamics.scheduled_installment(state.principal[rows], rate, state.term[rows])
@@ -209,7 +209,7 @@ class SelectiveLabels(AllLabels[RecordingState]):
             self.data.scores["propensity"], {**record, "debt_to_income": burdened}
         )
         paying = jnp.clip(fitted + state.residual[rows], 0.0, 1.0)
-        # what the bank believes of the applicant's decile
+        # the bank's estimate for the applicant's decile
         edges = jnp.asarray(self._edges, jnp.float32)
         places = jnp.searchsorted(edges, month.admission.qualification, side="right")
         decile = places.astype(jnp.int32)

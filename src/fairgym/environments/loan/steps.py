@@ -1,7 +1,7 @@
-"""The steps of one month of the loan environment, in the order of MAFE, appendix F.
+"""Steps of one month of the loan environment, in the order of MAFE, appendix F.
 
-Each function is a numbered step of the card, and returns what later steps need.
-`Loan.transition` calls them; the formulas are in `dynamics.py`.
+Each function is a numbered step of the card and returns what later steps need. `Loan.transition`
+calls them; the formulas are in `dynamics.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def admit(
     score: Score,
     threshold: Float[Array, " offers"],
 ) -> Admission:
-    """Steps 1 and 2: approve applicants by threshold; they wait from the next step on."""
+    """Approve applicants by threshold (steps 1 and 2); they wait from the next step on."""
     rows = state.applicants
     qualification = dynamics.qualification_score(score, {k: v[rows] for k, v in record.items()})
     approved = state.applying & (qualification >= threshold[state.offer[rows]])
@@ -57,9 +57,9 @@ def pay_out(
     deposit_rate: float | Float[Array, ""],
     longest_term: int,
 ) -> tuple[Payout, ...]:
-    """Step 3: pay out the highest scores of every bank's queue.
+    """Pay out the highest scores of each bank's queue (step 3).
 
-    The banks share the cap, and of an odd one the first bank has one more.
+    The banks share the cap. If it is odd, the first bank gets one more.
     """
     payouts, banks = [], len(scores)
     for bank in range(banks):
@@ -81,7 +81,7 @@ def collect(
     relief: Float[Array, " offers"],
     relief_forgiven: float | Float[Array, ""],
 ) -> Collection:
-    """Steps 4 and 5: relief, and payment of the installment."""
+    """Apply relief and collect the installments (steps 4 and 5)."""
     repaying = state.stage == REPAYING
     rate = dynamics.monthly_rate(state.interest_rate)
     remaining = (state.matures_at - state.time).astype(jnp.float32)
@@ -108,7 +108,7 @@ def collect(
 def end_loans(
     state: LoanState, collection: Collection, default_ratio: float | Float[Array, ""]
 ) -> Ending:
-    """Step 6: default of those behind twice in a row; the others are done when nothing is owed."""
+    """End loans (step 6): default if behind twice in a row, repaid if nothing is owed."""
     repaying = state.stage == REPAYING
     behind_twice, behind = dynamics.default_flags(
         collection.total_requested, collection.total_received, state.warning, default_ratio
@@ -123,7 +123,7 @@ def end_loans(
 def move_records(
     state: LoanState, ending: Ending, params: LoanParams
 ) -> dict[str, Float[Array, " people"]]:
-    """Step 7: credit record, income and DTI of those whose loan ends."""
+    """Update credit record, income and DTI of people whose loan ends (step 7)."""
     better = ending.repaid.astype(jnp.float32) - ending.defaulted.astype(jnp.float32)
     record = dynamics.next_record(
         state.record, better, params.fico_change, params.delinquency_change
@@ -143,16 +143,16 @@ def move_loans(
     collection: Collection,
     ending: Ending,
 ) -> Loans:
-    """Steps 2 to 6 taken together: loans paid out begin, those that have ended leave nothing.
+    """Combine steps 2 to 6: start the loans paid out and clear those that have ended.
 
     Args:
-        state: at the beginning of the month.
-        admission: steps 1 and 2.
-        payouts: step 3, of every bank.
-        collection: steps 4 and 5.
-        ending: step 6.
+        state: State at the beginning of the month.
+        admission: Result of steps 1 and 2.
+        payouts: Result of step 3, one per bank.
+        collection: Result of steps 4 and 5.
+        ending: Result of step 6.
     """
-    # those whose loan has ended are idle again
+    # people whose loan has ended are idle again
     stage = jnp.where(ending.ended, IDLE, admission.stage)
     served, matures_at = state.served, state.matures_at
     balance, month_after = ending.closed(collection.balance), state.time + 1
@@ -175,7 +175,7 @@ def move_loans(
 
 
 def book(state: BankState, received: Float[Array, "*banks"], due: Float[Array, "*banks"]) -> Books:
-    """Step 8: profit, from dollars received of borrowers and due to depositors."""
+    """Book the profit (step 8): dollars received from borrowers less those due to depositors."""
     payments = received / 1000.0
     profit = payments - due / 1000.0
     return Books(

@@ -21,12 +21,12 @@ DATA_COLUMNS = (
 
 
 class BankState(PopulationState):
-    """People with a credit record, and the books of a bank; of several banks an entry for each.
+    """State of people with a credit record, and the bank's books (one entry per bank).
 
     Attributes:
-        total_profit: sum of all profits so far, thousand dollars.
-        total_losses: sum of all losses (profits below zero) so far, thousand dollars.
-        total_payments: sum of all payments received so far, thousand dollars.
+        total_profit: Sum of all profits so far, thousand dollars.
+        total_losses: Sum of all losses (profits below zero) so far, thousand dollars.
+        total_payments: Sum of all payments received so far, thousand dollars.
     """
 
     interest_rate: Float[Array, " people"]
@@ -48,21 +48,21 @@ class BankState(PopulationState):
 
 
 class LoanState(BankState):
-    """The bank, its people and their running loans.
+    """State of the bank, its people and their running loans.
 
     Attributes:
-        waiting_since: step in which the person joined the queue.
-        matures_at: step after that of the last installment.
-        balance: dollars still owed.
-        installment: dollars requested in the last step.
-        total_requested: dollars requested on the running loan so far.
-        total_received: dollars paid on the running loan so far.
-        warning: True if the borrower was behind after the last step.
-        served: True if the person has had a loan paid out.
-        residual: what the person's payment propensity is above the fitted one.
-        applicants: rows of the people sampled for this step.
-        applying: True for those of them who really apply: there may be too few idle people.
-        deposits: dollars that the bank owes its depositors, by the step in which they fall due.
+        waiting_since: Step in which the person joined the queue.
+        matures_at: Step after that of the last installment.
+        balance: Dollars still owed.
+        installment: Dollars requested in the last step.
+        total_requested: Dollars requested on the running loan so far.
+        total_received: Dollars paid on the running loan so far.
+        warning: Whether the borrower was behind after the last step.
+        served: Whether the person has ever had a loan paid out.
+        residual: Difference between the person's payment propensity and the fitted one.
+        applicants: Rows of the people sampled for this step.
+        applying: Whether each sampled row applies; there may be too few idle people.
+        deposits: Dollars that the bank owes its depositors, by the step in which they are due.
     """
 
     waiting_since: Int[Array, " people"]
@@ -80,27 +80,27 @@ class LoanState(BankState):
 
     @property
     def offer(self) -> Int[Array, " people"]:
-        """Place of the terms that are offered to each person: that of the group."""
+        """Index of the terms offered to each person: the person's group."""
         return self.group
 
     def of_bank(self, bank: int, values: Array, rows: Array | None = None) -> Array:
-        """Values of those who deal with this bank, 0 or False for others: here of everybody.
+        """Return values with 0 or False for people of other banks; a single bank has everybody.
 
         Args:
-            bank: number of the bank, from 0.
-            values: one entry per person.
-            rows: the people of the entries, if these are not everybody.
+            bank: Number of the bank, from 0.
+            values: One entry per person.
+            rows: People of the entries; everybody by default.
         """
         return values
 
 
 class LoanNoise(Struct):
-    """The randomness of one step.
+    """Randomness of one step.
 
     Attributes:
-        payment: what is added to the share of the installment that a borrower can pay.
-        priority: uniform in [0, 1); samples the next applicants among the idle and breaks ties
-            among the waiting: no person is both, so that one number each is enough.
+        payment: Noise added to the share of the installment that a borrower can pay.
+        priority: Uniform in [0, 1). Samples the next applicants among the idle and breaks ties in
+            the queue. Nobody is in both, so one number per person is enough.
     """
 
     payment: Float[Array, " people"]
@@ -111,7 +111,7 @@ class LoanNoise(Struct):
         cls, key: PRNGKeyArray, people: int, payment_noise: float | Float[Array, ""]
     ) -> "LoanNoise":
         """Sample payment noise from Normal(0, payment_noise^2) and uniform priorities."""
-        # One array for both; a standard normal is sqrt(2) erfinv(u), u uniform in (-1, 1).
+        # One array for both. A standard normal is sqrt(2) erfinv(u), u uniform in (-1, 1).
         low = np.nextafter(np.float32(-1.0), np.float32(0.0))
         uniform = jax.random.uniform(key, (2, people), minval=low, maxval=1.0)
         return cls(
@@ -121,7 +121,7 @@ class LoanNoise(Struct):
 
 
 class LoanComponents(Components):
-    """Components of each month, as the bank reports them (MAFE, table 3)."""
+    """Components of each month, as reported by the bank (MAFE, table 3)."""
 
     profit: Float[Array, ""] = component(
         "payments received less payments to depositors",
@@ -139,7 +139,7 @@ class LoanComponents(Components):
         "people whose loan was paid out", "N_D", "disbursement"
     )
     waited: Float[Array, " groups"] = group_count(
-        "steps that those paid out had waited, summed",
+        "months that people paid out had waited, summed",
         "N_T",
         "disbursement",
         unit="people x months",
@@ -153,12 +153,12 @@ class LoanComponents(Components):
 
 
 class QueueComponents(LoanComponents):
-    """Those of a queue that goes on from month to month, whom it leaves waiting included.
+    """Components of a queue that lasts over months, including the people left waiting.
 
-    Over an episode `waiting` sums to the months that all have waited: those of the people paid out,
-    which `waited` counts, and so far those of the people still in the queue, which it does not see.
-    Sums of `first_approved` and `first_disbursed` are people, whatever the number of their loans;
-    between the two are those approved and never served, who are all in the queue at the end.
+    Summed over an episode, `waiting` is the number of months that everybody has waited: `waited`
+    plus the months so far of people still in the queue. Sums of `first_approved` and
+    `first_disbursed` count people, however many loans they had. Their difference is the people
+    approved but never served, all of whom are in the queue at the end.
     """
 
     waiting: Float[Array, " groups"] = group_count(

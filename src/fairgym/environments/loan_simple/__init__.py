@@ -1,4 +1,4 @@
-"""The simplified loan environment: one decision event per applicant (MAFE, appendix D.6)."""
+"""Simplified loan environment: one decision per applicant (MAFE, appendix D.6)."""
 
 from fairgym.environments.loan_simple.environment import LoanSimple
 from fairgym.environments.loan_simple.steps import LoanSimpleParams

@@ -1,7 +1,7 @@
-"""One bank whose applicants are admitted, ordered, relieved and settled in a single step.
+"""Simplified loan environment: one bank settles every application in a single step.
 
-MAFE-Loan-S of MAFE, appendix D.6: the agents, actions, components and metrics of `loan` over a
-much shorter process. The steps and their formulas are in `steps.py`.
+This is MAFE-Loan-S of MAFE, appendix D.6. It has the agents, actions, components and metrics of
+`loan`, with a much shorter process. The steps and their formulas are in `steps.py`.
 """
 
 import dataclasses
@@ -48,8 +48,8 @@ from fairgym.environments.loan_simple.steps import (
 )
 from fairgym.utils import register_environment
 
-# Loans that the full environment can pay out at the size that the normaliser is taken to be for, by
-# its default cap of 1% of the people a month. Neither the people nor the cap are published.
+# Loans that `loan` can pay out at the size assumed for the published normaliser, with its default
+# cap of 1% of the people a month. Neither the number of people nor the cap is published.
 INFERRED_LOANS = PROFIT.population // 100 * PROFIT.horizon
 PROFIT_PER_LOAN = PROFIT.amount / INFERRED_LOANS
 
@@ -70,35 +70,37 @@ APPLYING = 1
 @register_environment("loan_simple")
 @dataclasses.dataclass(frozen=True)
 class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanComponents]):
-    """The MAFE-Loan-S environment; see the card (`README.md` in this folder).
+    """MAFE-Loan-S environment; see its card (`README.md` in this folder).
 
     Raises:
-        FairgymError: an argument out of range (applicants and cap lie between 1 and N).
+        FairgymError: If an argument is out of range (applicants and cap lie between 1 and N).
     """
 
     name: ClassVar[str] = "loan_simple"
     dataset: ClassVar[str] = "loan"
 
     population: int = number_of_people(500)
-    horizon: int = number_of_steps(50, "T, steps after which an episode is truncated.")
+    horizon: int = number_of_steps(50, "Time limit T in steps, after which episodes are truncated.")
     applicants: int | None = people_per_step(
-        "People sampled from everybody in each step, N_1; by default 10% of the population."
+        "People sampled as applicants in each step, N_1; by default 10% of the population."
     )
     disbursement_cap: int | None = people_per_step(
-        "Loans paid out per month; by default half of the applicants. One as large as the"
-        " applicants lets nobody wait."
+        "Number of loans paid out per month; by default half of the applicants. With a cap as"
+        " large as the number of applicants nobody waits."
     )
     action_groups: int = param(
         2,
-        "g, 1 for one threshold and one relief share, 2 for one per group.",
+        "Number g of thresholds and of relief shares: 1, or 2 for one per group.",
         low=1,
         high=2,
     )
-    population_source: str = param("built-in", '"built-in", or the name of imported data.')
-    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
+    population_source: str = param(
+        "built-in", 'Source of the people: "built-in", or the name of imported data.'
+    )
+    observe_group: bool = param(True, "Whether agents observe each person's group.")
 
     def __post_init__(self) -> None:
-        """Check the shapes and fill in those that follow others."""
+        """Check the sizes, and fill in those that depend on others."""
         super().__post_init__()
         self._fill_in("applicants", 0.1 * self.population)
         self._fill_in("disbursement_cap", 0.5 * filled(self.applicants))
@@ -107,18 +109,18 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declaration of the environment."""
         return EnvironmentSpec(
             version=2,
             agents=AGENTS,
             groups=GROUPS,
             components=LoanComponents,
-            # The rewards and disparities of `loan`, with a profit normaliser of its own.
+            # Rewards and disparities of `loan`, with another profit normaliser.
             metrics=published_metrics(self._profit_scale),
-            failure="the bank fails",
+            failure="the bank goes bankrupt",
             # loans paid out: people come to the bank for a loan
             benefit="disbursed",
-            # Those of `loan`, and random actions.
+            # Baselines of `loan`, and random actions.
             baselines={
                 **baseline_policies(self.action_groups),
                 "random": dict.fromkeys(AGENTS, "random"),
@@ -132,7 +134,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     @property
     def default_params(self) -> LoanSimpleParams:
-        """Table 8's; what the population's data say about groups and defaults."""
+        """Values of table 8, and shares of groups and paid terms in the population's data."""
         columns = self._data.columns
         paid_share = columns["months_to_default"] / columns["term"]
         return LoanSimpleParams(
@@ -143,17 +145,17 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     @property
     def _profit_scale(self) -> float:
-        """Thousand dollars: the profit per loan of table 8, for all loans that there can be here.
+        """Profit per loan of table 8 for all loans of an episode, thousand dollars.
 
-        A loan's whole profit is booked at once, whereas most loans of the full environment are
-        still running, or waiting, when its episode ends: scaled with people and steps alone its
-        normaliser would be ten times too small here.
+        Here a loan's whole profit is booked at once. In `loan` most loans are still running, or
+        waiting, when the episode ends. A normaliser scaled with people and steps alone would
+        therefore be ten times too small.
         """
         return PROFIT_PER_LOAN * filled(self.applicants) * self.horizon
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        """This step's applicants; time and the bank's profit as context."""
+        """Space of this step's applicants, with time and the bank's profit as context."""
         context = (
             Feature("time", 0, self.horizon, "steps"),
             Feature("total_profit", 0, self._profit_scale, "thousand dollars", "TOTBANKPROF"),
@@ -188,15 +190,15 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     def _apply(
         self, lot: Float[Array, " people"]
     ) -> tuple[Int[Array, " applicants"], Int[Array, " people"]]:
-        """Step 1: sample the applicants from everybody: their rows, and each person's stage."""
+        """Sample the applicants from everybody (step 1); return their rows and all stages."""
         rows, _ = sample_rows(lot, jnp.ones(lot.shape, bool), filled(self.applicants))
         stage = jnp.zeros(lot.shape, jnp.int32).at[rows].set(APPLYING, unique_indices=True)
         return rows, stage
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observations
 
     def people(self, state: LoanSimpleState) -> dict[str, Float[Array, " population"]]:
-        """Every feature of every person by name, the fitted score included."""
+        """Return every feature of every person by name, including the fitted score."""
         return {
             "group": state.group.astype(jnp.float32),
             **state.record,
@@ -207,7 +209,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         }
 
     def observe(self, state: LoanSimpleState, params: LoanSimpleParams) -> dict[str, Entities]:
-        """This step's applicants, the same for every agent."""
+        """Return this step's applicants, the same for every agent."""
         people = self._seen(state)
         context = {"time": state.time, "total_profit": state.total_profit}
         everybody = jnp.ones(state.applicants.shape, bool)
@@ -217,7 +219,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
     # ---------------------------------------------------------------- one step
 
     def noise(self, key: PRNGKeyArray, params: LoanSimpleParams) -> LoanSimpleNoise:
-        """Three uniform numbers for every person: outcome, tie and lot."""
+        """Sample three uniform numbers for every person: outcome, tie and lot."""
         return LoanSimpleNoise(*jax.random.uniform(key, (3, self.population)))
 
     def transition(
@@ -227,8 +229,8 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         actions: Mapping[str, Array],
         params: LoanSimpleParams,
     ) -> tuple[LoanSimpleState, LoanComponents, Bool[Array, ""]]:
-        """Make one step: the numbered steps of the card, in `steps.py`."""
-        # one number for each group, also where the action is a single one for all
+        """Simulate one step: the numbered steps of the card, in `steps.py`."""
+        # one number per group, even if a single one holds for all
         threshold = jnp.broadcast_to(actions["admissions"], (len(GROUPS),))
         relief = jnp.broadcast_to(actions["debt_management"], (len(GROUPS),))
         score = self._data.scores["qualification"]
@@ -238,7 +240,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         # 2. admit by threshold
         qualification = loan.qualification_score(score, applicants.record)
         approved = qualification >= threshold[applicants.group]
-        # 3. pay out all the approved, by priority
+        # 3. pay out everybody who is approved, by priority
         waited = steps.months_waited(
             actions["disbursement"],
             approved,
@@ -247,12 +249,12 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
         )
         # 4. relief and outcome
         settlement = steps.settle(noise, applicants, approved, score, relief, params.relief_effect)
-        # 5. profit of the whole life of these loans
+        # 5. profit over the whole life of these loans
         received, due = steps.cash_flows(applicants, approved, settlement, params)
         books = book(state, received, due)
-        # 6. credit records move
+        # 6. credit records change
         next_record = steps.move_records(state, applicants, settlement, params)
-        # 1. of the next step
+        # step 1 of the next step
         next_applicants, stage = self._apply(noise.lot)
 
         rows = applicants.rows

@@ -1,7 +1,7 @@
 """State, noise, parameters and steps of the simplified loan environment (MAFE, appendix D.6).
 
-Each function is a numbered step of the card, and returns what later steps need.
-`LoanSimple.transition` calls them; the formulas come first, the books are in `loan`'s steps.
+Each function is a numbered step of the card and returns what later steps need.
+`LoanSimple.transition` calls them. Formulas are at the end; the books are in `loan`'s steps.
 """
 
 import jax
@@ -18,22 +18,22 @@ from fairgym.environments.loan.types import BankState
 
 
 class LoanSimpleState(BankState):
-    """The bank and its people.
+    """State of the bank and its people.
 
     Attributes:
-        applicants: rows of those who apply in this step; their stage says so too.
+        applicants: Rows of the people who apply in this step; their stage also says so.
     """
 
     applicants: Int[Array, " applicants"] = person_index()
 
 
 class LoanSimpleNoise(Struct):
-    """The randomness of one step, each number uniform in [0, 1).
+    """Randomness of one step; each number is uniform in [0, 1).
 
     Attributes:
-        outcome: decides whether a loan is repaid.
-        tie: orders approved people of equal priority.
-        lot: samples the next step's applicants.
+        outcome: Decides whether a loan is repaid.
+        tie: Orders approved people of equal priority.
+        lot: Samples the next step's applicants.
     """
 
     outcome: Float[Array, " people"]
@@ -42,23 +42,22 @@ class LoanSimpleNoise(Struct):
 
 
 class LoanSimpleParams(BankParams):
-    """Parameters of the simplified loan environment; every field may be vmapped over.
+    """Parameters of the simplified loan environment; every field can be vmapped.
 
-    Appendix D.6 of MAFE publishes no numbers of its own: those of the full environment are kept
-    (table 8, with their source), the others are documented choices, see the environment's card.
+    Appendix D.6 of MAFE publishes no numbers. Those of `loan` are kept (table 8, with their
+    source). The others are choices, documented in the environment's card.
     """
 
     relief_effect: float = param(
         25.0,
-        "gain in the log-odds of repaying per unit of relief share"
-        " (from the full environment, see the card)",
+        "Gain in the log-odds of repayment per unit of relief (measured in `loan`, see the card).",
         low=0.0,
         high=1000.0,
     )
     share_paid_before_default: float = fraction(
         0.4,
-        "share of its installments that a loan pays before it defaults (by default the mean over"
-        " the defaulted loans of the population's data)",
+        "Share of its installments that a loan pays before it defaults; by default the mean over"
+        " the defaulted loans of the population's data.",
     )
 
 
@@ -71,14 +70,14 @@ class Applicants(Struct):
 
 
 def applicants_of(state: LoanSimpleState) -> Applicants:
-    """Step 1: those sampled at the end of the last step, so that the agents could see them."""
+    """Return the applicants (step 1), sampled in the last step so that agents observe them."""
     rows = state.applicants
     record = {name: column[rows] for name, column in state.record.items()}
     return Applicants(rows, state.group[rows], record)
 
 
 class Settlement(Struct):
-    """Step 4: relief of each applicant's loan, and how it ends."""
+    """Step 4: relief and outcome of each applicant's loan."""
 
     relief: Float[Array, " applicants"]
     repaid: Bool[Array, " applicants"]
@@ -93,7 +92,7 @@ def settle(
     relief: Float[Array, " groups"],
     relief_effect: float | Float[Array, ""],
 ) -> Settlement:
-    """Step 4: relief, and the outcome of each loan."""
+    """Apply relief and decide the outcome of each loan (step 4)."""
     share = relief[applicants.group]
     chance = repayment_probability(score.predictor(applicants.record), share, relief_effect)
     repays = noise.outcome[applicants.rows] < chance
@@ -106,7 +105,7 @@ def cash_flows(
     settlement: Settlement,
     params: LoanSimpleParams,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Step 5: dollars received of borrowers and due to depositors over the loans' whole lives."""
+    """Return dollars received from borrowers and due to depositors over a loan's life (step 5)."""
     record = applicants.record
     principal, term = record["principal"], record["term"]
     rate = loan.monthly_rate(record["interest_rate"])
@@ -124,7 +123,7 @@ def move_records(
     settlement: Settlement,
     params: LoanSimpleParams,
 ) -> dict[str, Float[Array, " people"]]:
-    """Step 6: credit records of those whose loan has ended move."""
+    """Update the credit records of people whose loan has ended (step 6)."""
     better = settlement.repaid.astype(jnp.float32) - settlement.defaulted.astype(jnp.float32)
     record = loan.next_record(
         applicants.record, better, params.fico_change, params.delinquency_change
@@ -141,27 +140,29 @@ Parameter = float | Float[Array, ""]
 
 
 def repayment_probability(predictor: Numbers, relief: Numbers, relief_effect: Parameter) -> Numbers:
-    """Chance of repaying: sigmoid(logit(QUALSCORE) + effect a); without relief the score itself.
+    """Return the probability of repayment, sigmoid(logit(QUALSCORE) + effect a).
+
+    Without relief it is the score itself.
 
     Args:
-        predictor: log-odds of the qualification score.
-        relief: share a of each installment that is put off.
-        relief_effect: log-odds per unit of relief.
+        predictor: Log-odds of the qualification score.
+        relief: Share a of each installment that is postponed.
+        relief_effect: Log-odds per unit of relief.
     """
     return jax.nn.sigmoid(predictor + relief_effect * relief)
 
 
 def months_waited(priority: Numbers, approved: Flags, tie: Numbers, cap: int) -> Numbers:
-    """Months until each approved person is paid out: floor(rank / cap), 0 for the first `cap`.
+    """Return the months until each approved person is paid out: floor(rank / cap).
 
     Args:
-        priority: priority of each applicant; the highest is paid first.
-        approved: whether the person is in the queue at all.
-        tie: independent uniform numbers; of equal priorities the lower `tie` comes first.
-        cap: loans paid out per month.
+        priority: Priority of each applicant; the highest is paid first.
+        approved: Whether the person is in the queue.
+        tie: Independent uniform numbers; among equal priorities the lower `tie` comes first.
+        cap: Number of loans paid out per month.
 
     Returns:
-        Whole months; 0 for those not approved.
+        Whole months; 0 for people who are not approved.
     """
     order = jnp.lexsort((tie, jnp.where(approved, -priority, jnp.inf)))
     rank = (
@@ -173,17 +174,17 @@ def months_waited(priority: Numbers, approved: Flags, tie: Numbers, cap: int) ->
 
 
 def written_off(relief: Numbers, term: Numbers) -> Numbers:
-    """Share of a repaid loan that relief a leaves unpaid at the end of n installments.
+    """Return the share of a repaid loan that relief a leaves unpaid after n installments.
 
-    As in the full environment (equations 6 and 7) what relief takes from an installment is spread
-    over those that are left, here without interest on it. Of the installments with k left, this
-    one included, each pays (1 - a) / k of what is owed, so that the share
+    As in `loan` (equations 6 and 7), what relief takes from an installment is spread over the
+    remaining ones, here without interest. With k installments left, including the current one, it
+    pays (1 - a) / k of what is owed. So the share
     prod_{k=1..n} (1 - (1 - a) / k) = Gamma(n + a) / (Gamma(n + 1) Gamma(a)) is never paid: nothing
     at a = 0, everything at a = 1.
 
     Args:
-        relief: share a of each installment, in [0, 1].
-        term: number of installments n.
+        relief: Share a of each installment, in [0, 1].
+        term: Number of installments n.
     """
     logarithm = gammaln(term + relief) - gammaln(term + 1.0) - gammaln(relief)
     return jnp.where(relief > 0.0, jnp.exp(logarithm), 0.0)
@@ -192,17 +193,17 @@ def written_off(relief: Numbers, term: Numbers) -> Numbers:
 def loan_payments(
     scheduled: Numbers, term: Numbers, relief: Numbers, repaid: Flags, share_before: Parameter
 ) -> Numbers:
-    """Payments that the bank receives for a loan in all its life, in dollars.
+    """Return the payments that the bank receives over a loan's life, in dollars.
 
-    A repaid loan pays its installments but for what relief has left at the end of the term, a
-    defaulted one the share `share_before` of that.
+    A repaid loan pays its installments less what relief leaves unpaid at the end of the term. A
+    defaulted loan pays the share `share_before` of that.
     """
     paid = (1.0 - written_off(relief, term)) * scheduled * term
     return paid * jnp.where(repaid, 1.0, share_before)
 
 
 def deposits_due(principal: Numbers, term: Numbers, deposit_rate: Parameter) -> Numbers:
-    """Payments that depositors are due for a loan in all its life, in dollars.
+    """Return the payments due to depositors over a loan's life, in dollars.
 
     The deposit that funds a payout is returned as an annuity over the loan's term, whatever the
     borrower does.

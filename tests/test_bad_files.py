@@ -159,8 +159,8 @@ def test_flags_out_of_all_bounds(flags, message, here, capsys):
 # What does not fit the system, or the system the learner -> what the sentence says.
 MISFITS = {
     # graphs
-    "train epidemic --graph 0-1,1-1": "graph pairs person 1 with themselves; it takes contacts",
-    "train epidemic --graph 0-1,1-2 --population-size 2": "population takes at least 3",
+    "train epidemic --graph 0-1,1-1": "graph pairs person 1 with themselves; a contact needs two",
+    "train epidemic --graph 0-1,1-2 --population-size 2": "population must be at least 3",
     "simulate epidemic --fix clinic=40": "clinic.*40.0; it takes a whole number from 0 to 34",
     # distributions
     "train bank_loans --params.start-advantaged 0.5,0.5,0.5,0,0,0,0": "got the sum 1.5",

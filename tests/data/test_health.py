@@ -236,7 +236,7 @@ def test_too_few_people_or_one_answer(people):
     with pytest.raises(FairgymError, match="at least 20 people"):
         fit_health_scores(few)
     same = {**people.columns, "self_rated_health": np.full(len(people), 2, np.float32)}
-    with pytest.raises(FairgymError, match="all 5,135 people have the self-rated health 2"):
+    with pytest.raises(FairgymError, match="all 5,135 people have the same self-rated health, 2"):
         fit_health_scores(same)
 
 

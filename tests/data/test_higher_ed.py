@@ -232,7 +232,7 @@ def test_years(write):
     assert report.years == (2013,) and report.kept == 30
     assert report.dropped == {"not of 2013": 50}
     assert import_higher_ed(write(older + latest), years=[2010]).kept == 50
-    with pytest.raises(FairgymError, match="has no survey of 2019: it has 2010, 2013"):
+    with pytest.raises(FairgymError, match="has no survey of 2019; it has 2010, 2013"):
         import_higher_ed(write(older + latest), years=[2019])
     assert import_higher_ed(write(older + latest + people(25))).years == (2015,)
 
@@ -295,7 +295,7 @@ def broken(write, folder):
     """Path of an extract with something wrong, and what the error must say."""
     rows = people()
     widths = {k: v for k, v in WIDTHS.items() if k not in ("GPA", "UGLOANR")}
-    yield write(rows, widths, name="a"), "no variable GPA, UGLOANR or UGLOAN: add"
+    yield write(rows, widths, name="a"), "no variable GPA, UGLOANR or UGLOAN; add"
     widths = {k: v for k, v in WIDTHS.items() if k != "YEAR"}
     yield write(rows, widths, name="b"), "no variable YEAR"
     labels = LABELS | {"REGION": {1: "Northeast", 2: "Midwest", 3: "South", 4: "West"}}
@@ -304,10 +304,13 @@ def broken(write, folder):
     yield write(rows, name="d", labels=labels), "labels code 3 of EMSEC 'Business'"
     renamed = [{("RACE" if k == "RACETH" else k): v for k, v in row.items()} for row in rows]
     widths = {("RACE" if k == "RACETH" else k): v for k, v in WIDTHS.items()}
-    yield write(renamed, widths, name="e"), "no code of RACE as a race: its labels are none"
+    yield write(renamed, widths, name="e"), "no code of RACE as a race; its labels are none"
     yield write(rows, name="f", structure="hierarchical"), "hierarchical extract"
     yield write(rows[:10], name="g"), "at least 20 people"
-    yield write([person(GPA=98)] * 3, name="h"), "no row .*3 rows read; dropped: 3 GPA missing"
+    yield (
+        write([person(GPA=98)] * 3, name="h"),
+        "no usable row .*3 rows read; dropped: 3 GPA missing",
+    )
     yield folder / "absent.xml", "is not an .xml file"
 
 

@@ -124,11 +124,11 @@ def broken_files(loans, folder):
         "gzip of nothing": (packed[:5], "truncated or damaged gzip"),
         "zip": (b"PK\x03\x04 and more", "zip archive"),
         "empty": (b"", "is empty"),
-        "binary": (bytes(range(256)) * 20, "no column|not a CSV"),
-        "header only": (loans.header + "\n", "no resolved loan"),
+        "binary": (bytes(range(256)) * 20, "no column|not a readable CSV"),
+        "header only": (loans.header + "\n", "no usable resolved loan"),
         "no usable row": (loans.csv_text([loans.row(dti="")]), "1 dti missing or unreadable"),
-        "open quote": (text + loans.row(emp_title='"Clerk'), "not a CSV file that can be read"),
-        "only repaid": (loans.csv_text([loans.row()] * 50), "5 of them defaulted"),
+        "open quote": (text + loans.row(emp_title='"Clerk'), "not a readable CSV file"),
+        "only repaid": (loans.csv_text([loans.row()] * 50), "with 5 defaulted"),
     }
     for name, (content, message) in contents.items():
         path = folder / f"{name.replace(' ', '-')}.csv"

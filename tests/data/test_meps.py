@@ -261,17 +261,17 @@ def without(*names):
 def broken(write, folder):
     """Path of an extract with something wrong, and what the error must say."""
     rows = people()
-    yield write(rows, without("ASAD", "RACEA"), name="a"), "no variable RACEA or RACE.*, ASAD: add"
-    yield write(rows, name="b", structure="hierarchical"), "hierarchical extract, expected a rect"
+    yield write(rows, without("ASAD", "RACEA"), name="a"), "no variable RACEA or RACE.*, ASAD; add"
+    yield write(rows, name="b", structure="hierarchical"), "hierarchical extract; make a rect"
     wrong = {"SEX": {1: "Female", 2: "Male"}}
     yield write(rows, name="c", labels=wrong), "labels code 1 of SEX 'Female', expected 'male'"
     path = write(rows, name="d")
     (folder / "d.dat").unlink()
-    yield path, "no data file beside .*d.xml: expected d.dat"
+    yield path, "no data file beside .*d.xml; expected d.dat"
     path = write(rows, name="e")
     content = (folder / "e.dat").read_bytes()
     (folder / "e.dat").write_bytes(content[:-10])
-    yield path, "line 300 has 49 characters, expected 58 or more: the file was cut off"
+    yield path, "line 300 has 49 characters, expected at least 58: the file is truncated"
     path = write(rows, name="f", kind=".dat.gz")
     packed = (folder / "f.dat.gz").read_bytes()
     (folder / "f.dat.gz").write_bytes(packed[: len(packed) // 2])
@@ -279,19 +279,25 @@ def broken(write, folder):
     path = write(rows, name="g", kind=".csv")
     text = (folder / "g.csv").read_text()
     (folder / "g.csv").write_text(text.replace("AGE", "YEARS", 1))
-    yield path, "g.csv is not as .*g.xml describes it"
-    yield write([person(YEAR=2001)] * 3, name="h"), "no row .*3 rows read; dropped: 3 not of 2014"
+    yield path, "g.csv does not match its codebook .*g.xml"
+    yield (
+        write([person(YEAR=2001)] * 3, name="h"),
+        "no usable row .*3 rows read; dropped: 3 not of 2014",
+    )
     yield write(people(10), name="i"), "at least 20 people"
     (folder / "j.xml").write_text("<codeBook>")
-    yield folder / "j.xml", "not a DDI codebook"
+    yield folder / "j.xml", "not an IPUMS DDI codebook"
     (folder / "k.xml").write_text("<html><body/></html>")
-    yield folder / "k.xml", "not a DDI codebook"
-    yield folder / "e.dat", "is not an .xml file, expected the DDI codebook"
+    yield folder / "k.xml", "not an IPUMS DDI codebook"
+    yield folder / "e.dat", "is not an .xml file; give the DDI codebook"
     yield folder / "absent.xml", "is not an .xml file"
-    yield write([person(HEALTH=3)] * 40, name="l"), "all 40 people have the self-rated health 3"
+    yield (
+        write([person(HEALTH=3)] * 40, name="l"),
+        "all 40 people have the same self-rated health, 3",
+    )
     (folder / "m.dat").write_bytes(gzip.compress(b"x"))
     write(rows, name="m", kind=".csv")
-    yield folder / "m.xml", r"m.dat: line 1 has|m.dat is not as"
+    yield folder / "m.xml", r"m.dat: line 1 has|m.dat does not match"
 
 
 def test_broken_extracts_leave_the_old_import(write, tmp_path, home):

@@ -117,7 +117,7 @@ def test_predict_agrees_between_numpy_and_jit(people):
 def test_too_few_of_an_outcome(people):
     columns = {name: values[:100] for name, values in people.columns.items()}
     columns["defaulted"] = np.zeros(100, np.int8)
-    with pytest.raises(FairgymError, match="5 of them defaulted"):
+    with pytest.raises(FairgymError, match="with 5 defaulted"):
         fit_loan_scores(columns)
 
 

@@ -146,12 +146,12 @@ def test_units_in_proportion_to_the_incidents_seen():
 @pytest.mark.parametrize(
     ("env", "agent", "rule", "message"),
     [
-        (Toy(), "level", "take-turns", "the rule TakeTurns takes an agent that chooses one of"),
+        (Toy(), "level", "take-turns", "the rule TakeTurns is for an agent that chooses one row"),
         (Toy(), "rank", "random-present", "'rank' takes 5 numbers in [0, 1]"),
-        (SHOP, "server", "alternate-groups", "the rule needs the feature 'group'; 'server' sees"),
+        (SHOP, "server", "alternate-groups", "needs the feature 'group'; 'server' observes"),
         (SHOP, "server", "first-come", "first come, first served needs an agent that scores"),
-        (SHOP, "server", "highest-degree", "takes an environment of people who meet, such as"),
-        (SHOP, "server", "cover-sites", "the rule CoverSites takes an agent that divides units"),
+        (SHOP, "server", "highest-degree", "needs an environment with a contact network, such"),
+        (SHOP, "server", "cover-sites", "the rule CoverSites is for an agent that divides"),
         (SITES, "dispatcher", "take-turns", "'dispatcher' takes 5 whole numbers from 0 that sum"),
         (SHOP, "server", "turns", "named rules are: a"),
     ],

@@ -1,4 +1,4 @@
-"""Adapters: every environment through the interfaces that other libraries speak.
+"""Adapters: every environment with the interfaces of other libraries.
 
 | interface | class | needs |
 | --- | --- | --- |
@@ -6,6 +6,6 @@
 | PettingZoo, parallel | `fairgym.adapters.pettingzoo.PettingZooEnv` | pettingzoo |
 | JaxMARL's `MultiAgentEnv` | `fairgym.adapters.jaxmarl.JaxMarlEnv` | nothing |
 
-The first two need the extra `interop`. With `vector_rewards=True` rewards are
-vectors, one number per term, as MO-Gymnasium and MOMAland have them.
+The first two need the extra `interop`. With `vector_rewards=True` rewards are vectors with one
+number per term, as in MO-Gymnasium and MOMAland.
 """

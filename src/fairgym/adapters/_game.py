@@ -1,6 +1,6 @@
-"""An environment as others play it: agents with rewards, the rest of them fixed.
+"""An environment as a game: agents with rewards, and fixed agents.
 
-Pure functions of pytrees, which all adapters share.
+The functions are pure functions of pytrees, shared by all adapters.
 """
 
 import dataclasses
@@ -28,18 +28,18 @@ from fairgym.fairness import Objective
 
 
 class Play(Struct):
-    """An episode that is being played.
+    """State of an episode.
 
     Attributes:
-        state: state of the environment.
-        step: number of steps made.
-        scheme_states: per playing agent, memories of the schemes that are rewarded.
-        hidden: hidden states of the fixed agents that have one, by name.
-        totals: sums of the components so far in a row, with `lost` exact to float32 rounding: two
-            arrays in place of dozens, which Python would hand over in every step.
-        lost: rounding errors of the sums.
-        policy_key: key of the fixed agents' choices.
-        noise_key: key of the environment's randomness.
+        state: State of the environment.
+        step: Number of steps made.
+        scheme_states: States of the rewarded schemes, per playing agent.
+        hidden: Hidden states of the fixed agents that have one, by name.
+        totals: Sums of the components so far, as one flat array; with `lost` they are exact to
+            float32 rounding. Flat, because Python passes the state in every step.
+        lost: Rounding errors of the sums.
+        policy_key: Key of the fixed agents' policies.
+        noise_key: Key of the environment's noise.
     """
 
     state: PyTree
@@ -54,13 +54,14 @@ class Play(Struct):
 
 @dataclasses.dataclass(frozen=True)
 class Game:
-    """An environment with objectives; hashable, but for the fixed policies that functions take.
+    """An environment with objectives. It is hashable; fixed policies are passed to its functions.
 
     Attributes:
-        env: the environment.
-        objectives: pairs (playing agent, objective), in acting order.
-        failure_penalty: loss of reward of every agent in a step with which an episode fails.
-        vector_rewards: True if a reward has one number per term.
+        env: The environment.
+        objectives: Pairs (playing agent, objective), in acting order.
+        failure_penalty: Subtracted from every agent's reward in a step in which the episode
+            terminates.
+        vector_rewards: Whether a reward has one number per term.
     """
 
     env: Environment
@@ -80,12 +81,12 @@ class Game:
 
     @functools.cached_property
     def _alone(self) -> tuple[Objective, ...]:
-        """An objective for each number of a vector reward."""
+        """One objective for each number of a vector reward."""
         return tuple(Objective.weighted(self.env, {name: 1.0}) for name in self.reward_names)
 
     @property
     def _rewarded(self) -> tuple[Objective, ...]:
-        """Objectives whose memories an episode carries."""
+        """Objectives whose scheme states an episode holds."""
         if self.vector_rewards:
             return self._alone
         return tuple(objective for _, objective in self.objectives)
@@ -93,7 +94,7 @@ class Game:
     # ---------------------------------------------------------------- pure functions
 
     def start(self, params: Params, policies: Mapping[str, AnyPolicy], key: PRNGKeyArray) -> Play:
-        """An episode at its start; the keys are those of `fairgym.rollout`."""
+        """Start an episode, with the keys of `fairgym.rollout`."""
         reset_key, policy_key, noise_key = episode_keys(key)
         nothing = no_components(self.env, params)
         return Play(
@@ -114,30 +115,34 @@ class Game:
         play: Play,
         actions: Mapping[str, Array],
     ) -> tuple[Play, tuple[Array, ...], Bool[Array, ""]]:
-        """One step: the episode after it, a reward per playing agent, and whether it failed.
+        """Make one step.
 
         Args:
-            params: parameters of the environment.
-            policies: the fixed agents' policies.
-            play: the episode.
-            actions: the playing agents' actions, inside their spaces or not.
+            params: Parameters of the environment.
+            policies: The fixed agents' policies.
+            play: The episode.
+            actions: The playing agents' actions; those outside their spaces are clipped.
+
+        Returns:
+            `(play, rewards, terminated)`: the episode after the step, one reward per playing agent,
+            and whether the episode terminated.
         """
         env = self.env
-        seen = env.observe(play.state, params) if policies else {}
+        observations = env.observe(play.state, params) if policies else {}
         key = jax.random.fold_in(play.policy_key, play.step)
-        fixed, hidden = fixed_actions(env, policies, seen, key, play)
+        fixed, hidden = fixed_actions(env, policies, observations, key, play)
         taken = {**actions, **fixed}
         noise = jax.random.fold_in(play.noise_key, play.step)
-        state, components, failed = env.advance(noise, play.state, taken, params)
+        state, components, terminated = env.advance(noise, play.state, taken, params)
         steps = [
-            objective.step(judged, components, env.horizon)
-            for objective, judged in zip(self._rewarded, play.scheme_states, strict=True)
+            objective.step(before, components, env.horizon)
+            for objective, before in zip(self._rewarded, play.scheme_states, strict=True)
         ]
         rewards = tuple(reward for _, reward in steps)
         if self.vector_rewards:
             rewards = (jnp.stack(rewards),) * len(self.objectives)
         if self.failure_penalty:
-            rewards = tuple(reward - self.failure_penalty * failed for reward in rewards)
+            rewards = tuple(reward - self.failure_penalty * terminated for reward in rewards)
         totals, lost = add_compensated(play.totals, play.lost, ravel_pytree(components)[0])
         play = play.replace(
             state=state,
@@ -147,15 +152,15 @@ class Game:
             totals=totals,
             lost=lost,
         )
-        return play, rewards, failed
+        return play, rewards, terminated
 
     def show(self, params: Params, play: Play) -> dict[str, dict[str, Array]]:
-        """Observation of each playing agent: its parts that are not empty, by name."""
-        seen = self.env.observe(play.state, params)
-        return {agent: _parts(seen[agent]) for agent in self.agents}
+        """Return each playing agent's observation: its non-empty parts by name."""
+        observations = self.env.observe(play.state, params)
+        return {agent: _parts(observations[agent]) for agent in self.agents}
 
     def measured(self, params: Params, play: Play) -> dict[str, tuple[Array, Array]]:
-        """Every metric of the episode so far, with whether it is defined."""
+        """Return every metric of the episode so far, and whether it is defined."""
         _, in_fields = ravel_pytree(no_components(self.env, params))
         totals = in_fields(play.totals + play.lost)
         return {
@@ -164,10 +169,10 @@ class Game:
         }
 
 
-PARTS = ("features", "present", "context")  # in the order of a vector
+PARTS = ("features", "present", "context")  # in the order of the flat vector
 
 
-def _parts(seen: Entities) -> dict[str, Array]:
-    """The numbers of an observation by name, without empty arrays."""
-    parts = (seen.features, seen.mask.astype(jnp.float32), seen.context)
+def _parts(observation: Entities) -> dict[str, Array]:
+    """Return the arrays of an observation by name, without empty ones."""
+    parts = (observation.features, observation.mask.astype(jnp.float32), observation.context)
     return {name: part for name, part in zip(PARTS, parts, strict=True) if part.size}

@@ -1,4 +1,4 @@
-"""Games from what users give: an environment, parameters, objectives, fixed policies."""
+"""Building games from users' arguments: environment, parameters, objectives, fixed policies."""
 
 import dataclasses
 import inspect
@@ -21,12 +21,12 @@ from fairgym.utils import make
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """A game with the numbers that it is played with.
+    """A game with its parameters and fixed policies.
 
     Attributes:
-        game: the game.
-        params: parameters of the environment.
-        policies: policies of the fixed agents.
+        game: The game.
+        params: Parameters of the environment.
+        policies: Policies of the fixed agents.
     """
 
     game: Game
@@ -34,14 +34,14 @@ class Setting:
     policies: dict[str, AnyPolicy]
 
     def changed(self, changes: Mapping[str, Any] | Params | None) -> PyTree:
-        """The parameters, some of them changed.
+        """Return the parameters with some changes.
 
         Args:
-            changes: numbers by name, as `fairgym.config.with_params` takes them, or parameters;
-                None for none.
+            changes: Numbers by name, as for `fairgym.config.with_params`, or parameters; None for
+                no change.
 
         Raises:
-            FairgymError: an unknown parameter, or a value out of its range.
+            FairgymError: If a parameter is unknown or a value out of its range.
         """
         return _params(self.game.env, self.params, changes)
 
@@ -56,28 +56,32 @@ def set_up(
     failure_penalty: float = 0.0,
     vector_rewards: bool = False,
 ) -> Setting:
-    """A game from what users give; arguments as of `fairgym.adapters.gymnasium.GymnasiumEnv`.
+    """Build a game from users' arguments, which are those of `GymnasiumEnv`.
 
     Raises:
-        FairgymError: anything unknown, or out of its range.
+        FairgymError: If an argument is unknown or out of its range.
     """
     env = environment_of(env)
     if not is_number(failure_penalty) or failure_penalty < 0:
-        raise FairgymError(f"failure_penalty is {failure_penalty!r}; it takes a number from 0")
+        raise FairgymError(
+            f"failure_penalty must be a non-negative number, got {failure_penalty!r}"
+        )
     if vector_rewards and failure_penalty:
         raise FairgymError(
-            f"failure_penalty is {failure_penalty!r}; with vector_rewards, whose numbers are terms,"
-            " it takes 0"
+            f"failure_penalty must be 0 with vector_rewards, got {failure_penalty!r}"
         )
     numbers = _params(env, env.default_params, params)
     policies = _policies(env, fixed or {}, numbers)
     playing = [agent for agent in env.agents if agent not in policies]
     if not playing:
-        raise FairgymError(f"fixed names every agent; one of {', '.join(env.agents)} is to play")
+        raise FairgymError(
+            f"fixed covers every agent; leave at least one of {', '.join(env.agents)} to play"
+        )
     for agent in objectives or {}:
         if agent not in playing:
             raise FairgymError(
-                f"objectives names {agent!r}; the agents that play are: {', '.join(playing)}"
+                f"objectives has {agent!r}, which does not play; the playing agents are:"
+                f" {', '.join(playing)}"
             )
     given = env.spec.default_objective if objective is None else objective
     names = named_by_agent(playing, given, objectives or {})
@@ -89,8 +93,8 @@ def set_up(
     for agent, aim in aims.items():
         if aim.bounds:
             raise FairgymError(
-                f"the objective of {agent!r} has bounds, whose multipliers a learner raises; an"
-                " adapter takes weights"
+                f"the objective of {agent!r} has bounds, which need fairgym's own learners; give"
+                " weights to an adapter"
             )
     env = measuring(env, aims.values())
     game = Game(env, tuple(aims.items()), float(failure_penalty), vector_rewards)
@@ -98,14 +102,14 @@ def set_up(
 
 
 def environment_of(env: object) -> Environment:
-    """An environment, or that of a name.
+    """Return an environment, or make one from its name.
 
     Raises:
-        FairgymError: it is neither.
+        FairgymError: If the argument is neither.
     """
     env = make(env) if isinstance(env, str) else env
     if not isinstance(env, Environment):
-        raise FairgymError(f"env is {env!r}; it takes an environment, or the name of one")
+        raise FairgymError(f"env must be an environment or the name of one, got {env!r}")
     return env
 
 
@@ -115,25 +119,25 @@ def _params(env: Environment, params: Params, changes: object) -> PyTree:
     if isinstance(changes, Params):
         if type(changes) is not type(params):
             raise FairgymError(
-                f"params is of type {type(changes).__name__}; {env.name} takes"
-                f" {type(params).__name__}, or numbers by name"
+                f"params must be {type(params).__name__} or numbers by name for {env.name}, got"
+                f" {type(changes).__name__}"
             )
         return changes
     if not isinstance(changes, Mapping):
-        raise FairgymError(f"params is {changes!r}; it takes numbers by name")
+        raise FairgymError(f"params must be numbers by name, got {changes!r}")
     return with_params(env, params, changes.items())
 
 
 def check_fixed(env: Environment, fixed: object) -> None:
-    """Raise a FairgymError unless this has something for agents by name."""
+    """Raise a FairgymError unless `fixed` maps agents to policies."""
     if not isinstance(fixed, Mapping):
-        raise FairgymError(f"fixed is {fixed!r}; it takes a policy for each agent by name")
+        raise FairgymError(f"fixed must be a policy for each agent by name, got {fixed!r}")
     for agent in fixed:
         require_agent(env, agent)
 
 
 def _policies(env: Environment, fixed: Mapping[str, Any], params: Params) -> dict[str, Any]:
-    """Fixed policies of specifications, and policies as they are."""
+    """Return policies by agent; specifications are built, policies kept as they are."""
     check_fixed(env, fixed)
     ready = {agent: one for agent, one in fixed.items() if callable(one)}
     built = fixed_policies(env, {a: x for a, x in fixed.items() if a not in ready}, params)
@@ -141,12 +145,12 @@ def _policies(env: Environment, fixed: Mapping[str, Any], params: Params) -> dic
 
 
 def made(cls: Any, name: str, settings: Mapping[str, Any]) -> PyTree:
-    """An adapter around an environment by its name.
+    """Make an adapter around an environment by name.
 
     Args:
-        cls: class of the adapter.
-        name: as for `fairgym.make`.
-        settings: arguments of the adapter, and of the environment.
+        cls: Class of the adapter.
+        name: As for `fairgym.make`.
+        settings: Arguments of the adapter and of the environment.
     """
     known = inspect.signature(cls).parameters.keys() - {"env"}
     own = {key: value for key, value in settings.items() if key in known}

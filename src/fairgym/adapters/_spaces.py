@@ -1,4 +1,4 @@
-"""Spaces of Gymnasium for observations and actions of fairgym."""
+"""Gymnasium spaces for fairgym's observations and actions."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ except ImportError as error:  # pragma: no cover - needs an installation without
 
 
 def observation_space(space: EntitySpace, *, structured: bool) -> spaces.Space[Any]:
-    """A vector of all numbers; or a dictionary of features, of who is present, and of the context.
+    """Return the space of one vector, or of a dictionary with features, presence and context.
 
-    Features may lie outside their usual range, so that a box has no ends.
+    Boxes are unbounded, because features may lie outside their usual range.
 
     Args:
-        space: the declared space.
-        structured: True for the dictionary.
+        space: The declared space.
+        structured: Whether to return the dictionary.
     """
     shapes = {
         "features": (space.capacity, len(space.features)),
@@ -38,10 +38,10 @@ def observation_space(space: EntitySpace, *, structured: bool) -> spaces.Space[A
 
 
 def action_space(space: ActionSpace) -> spaces.Space[Any]:
-    """Numbers in [0, 1], or the number of an option.
+    """Return the space of numbers in [0, 1], or of the number of an option.
 
-    Shares and units are weights, which the environment divides by their sum: no sample of a box
-    sums to one.
+    Shares and units are weights, which the environment divides by their sum, because samples of a
+    box do not sum to one.
     """
     if space.discrete:
         return spaces.Discrete(len(space.elements))
@@ -49,7 +49,7 @@ def action_space(space: ActionSpace) -> spaces.Space[Any]:
 
 
 def reward_space(names: tuple[str, ...]) -> spaces.Space[Any]:
-    """Vectors with a number for each name."""
+    """Return the space of vectors with one number per name."""
     return _box(-np.inf, np.inf, (len(names),))
 
 

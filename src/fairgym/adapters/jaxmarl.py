@@ -1,6 +1,6 @@
-"""JaxMARL's interface: pure functions of a state, to be jitted, vmapped and scanned.
+"""JaxMARL interface: pure functions of a state that can be jitted, vmapped and scanned.
 
-The interface is that of `jaxmarl.environments.MultiAgentEnv`, spoken without its package.
+The interface is that of `jaxmarl.environments.MultiAgentEnv`; the package is not needed.
 """
 
 import dataclasses
@@ -20,13 +20,13 @@ from fairgym.core import Environment, Params, Struct
 
 @dataclasses.dataclass(frozen=True)
 class Box:
-    """Numbers between two ends.
+    """Space of numbers between two bounds.
 
     Attributes:
-        low: lower end.
-        high: upper end.
-        shape: shape of an array.
-        dtype: type of its numbers.
+        low: Lower bound.
+        high: Upper bound.
+        shape: Shape of an array.
+        dtype: Type of its numbers.
     """
 
     low: float
@@ -35,22 +35,22 @@ class Box:
     dtype: Any = jnp.float32
 
     def sample(self, rng: PRNGKeyArray) -> Array:
-        """Sample uniformly; where the box has no end as if it were at -1 or 1."""
+        """Sample uniformly; missing bounds are replaced by -1 and 1."""
         low = self.low if math.isfinite(self.low) else -1.0
         high = self.high if math.isfinite(self.high) else 1.0
         return jax.random.uniform(rng, self.shape, self.dtype, low, high)
 
     def contains(self, x: Array) -> Bool[Array, ""]:
-        """True if all numbers are between the ends."""
+        """Return whether all numbers are within the bounds."""
         return jnp.all((x >= self.low) & (x <= self.high))
 
 
 @dataclasses.dataclass(frozen=True)
 class Discrete:
-    """Number of an option.
+    """Space of the number of an option.
 
     Attributes:
-        n: number of options.
+        n: Number of options.
     """
 
     n: int
@@ -70,7 +70,7 @@ class Discrete:
         return jax.random.randint(rng, (), 0, self.n)
 
     def contains(self, x: Array) -> Bool[Array, ""]:
-        """True if there is such an option."""
+        """Return whether there is such an option."""
         return (x >= 0) & (x < self.n)
 
 
@@ -78,10 +78,10 @@ class JaxMarlState(Struct):
     """State of an episode.
 
     Attributes:
-        play: the episode.
-        params: parameters of the environment; every field may be vmapped over.
-        done: True if the episode is over.
-        step: number of steps made.
+        play: The episode.
+        params: Parameters of the environment; every field may be vmapped over.
+        done: Whether the episode is over.
+        step: Number of steps made.
     """
 
     play: Play
@@ -97,29 +97,31 @@ class JaxMarlState(Struct):
 class JaxMarlEnv:
     """An environment with JaxMARL's interface.
 
-    Observations are one vector for each agent, as in `fairgym.adapters.gymnasium.GymnasiumEnv`, and
-    so are actions and rewards; actions outside their spaces are brought into them.
+    Observations, actions and rewards are those of `fairgym.adapters.gymnasium.GymnasiumEnv`, for
+    each agent. Actions outside their spaces are clipped.
 
     Args:
-        env: environment, or the name of one.
-        fixed: policies of agents that do not play, as for `GymnasiumEnv`; none by default.
-        objective: as for `GymnasiumEnv`; "own" gives every agent the terms that concern it.
-        objectives: agents with an objective of their own: agent -> the same.
-        params: as for `GymnasiumEnv`.
-        failure_penalty: as for `GymnasiumEnv`.
-        vector_rewards: True for rewards with one number per term (`reward_names`).
+        env: Environment, or the name of one.
+        fixed: Policies of agents that do not play, as for `GymnasiumEnv`; none by default.
+        objective: As for `GymnasiumEnv`; "own" gives every agent the terms that concern it.
+        objectives: Objectives of single agents: agent -> objective.
+        params: As for `GymnasiumEnv`.
+        failure_penalty: As for `GymnasiumEnv`.
+        vector_rewards: Whether rewards have one number per term (`reward_names`).
 
     Raises:
-        FairgymError: anything unknown, or out of its range.
+        FairgymError: If an argument is unknown or out of its range.
 
     Examples:
         >>> import fairgym, jax
         >>> from fairgym.adapters.jaxmarl import JaxMarlEnv
         >>> env = JaxMarlEnv(fairgym.make("loan_simple", population=100, horizon=10))
-        >>> seen, state = env.reset(jax.random.key(0))
+        >>> observations, state = env.reset(jax.random.key(0))
         >>> keys = jax.random.split(jax.random.key(1), env.num_agents)
         >>> actions = {a: env.action_space(a).sample(k) for a, k in zip(env.agents, keys)}
-        >>> seen, state, rewards, dones, infos = env.step(jax.random.key(2), state, actions)
+        >>> observations, state, rewards, dones, infos = env.step(
+        ...     jax.random.key(2), state, actions
+        ... )
         >>> int(state.step), bool(dones["__all__"])
         (1, False)
     """
@@ -153,13 +155,13 @@ class JaxMarlEnv:
         self.feature_names: dict[str, tuple[str, ...]] = {}
         self.context_names: dict[str, tuple[str, ...]] = {}
         for agent in self.agents:
-            seen, space = game.env.observation_space(agent), game.env.action_space(agent)
-            size = seen.capacity * (len(seen.features) + 1) + len(seen.context)
+            observed, space = game.env.observation_space(agent), game.env.action_space(agent)
+            size = observed.capacity * (len(observed.features) + 1) + len(observed.context)
             self.observation_spaces[agent] = Box(-jnp.inf, jnp.inf, (size,))
             choice = Discrete(len(space.elements)) if space.discrete else None
             self.action_spaces[agent] = choice or Box(0.0, 1.0, space.shape)
-            self.feature_names[agent] = tuple(feature.name for feature in seen.features)
-            self.context_names[agent] = tuple(feature.name for feature in seen.context)
+            self.feature_names[agent] = tuple(feature.name for feature in observed.features)
+            self.context_names[agent] = tuple(feature.name for feature in observed.context)
 
     @property
     def name(self) -> str:
@@ -168,32 +170,32 @@ class JaxMarlEnv:
 
     @property
     def environment(self) -> Environment:
-        """The environment of fairgym that is played."""
+        """The fairgym environment."""
         return self._game.env
 
     @property
     def agent_classes(self) -> dict[str, list[str]]:
-        """Kinds of agents: every agent is one of its own."""
+        """Classes of agents: every agent is its own class."""
         return {agent: [agent] for agent in self.agents}
 
     def observation_space(self, agent: str) -> Box:
-        """Space of an agent's observations."""
+        """Return the space of an agent's observations."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Box | Discrete:
-        """Space of an agent's actions."""
+        """Return the space of an agent's actions."""
         return self.action_spaces[agent]
 
     @functools.partial(jax.jit, static_argnums=0)
     def reset(
         self, key: PRNGKeyArray, params: Params | None = None
     ) -> tuple[dict[str, PyTree], JaxMarlState]:
-        """Begin an episode: `(observations, state)`.
+        """Begin an episode; return `(observations, state)`.
 
         Args:
-            key: a JAX key.
-            params: parameters of the environment (`environment.default_params`), which the state
-                keeps; those of the constructor if None.
+            key: A JAX key.
+            params: Parameters of the environment (`environment.default_params`), stored in the
+                state; those of the constructor if None.
         """
         params = self._setting.params if params is None else params
         play = self._game.start(params, self._setting.policies, _typed(key))
@@ -210,18 +212,18 @@ class JaxMarlEnv:
     ) -> tuple[
         dict[str, PyTree], JaxMarlState, dict[str, PyTree], dict[str, PyTree], dict[str, PyTree]
     ]:
-        """One step, and a new episode where one ends with it.
+        """Make one step, and begin a new episode if one ends.
 
         Args:
-            key: a JAX key.
-            state: as returned by `reset` or this function.
-            actions: one array per agent.
-            reset_state: the state to begin anew from; a reset with the same parameters if None.
+            key: A JAX key.
+            state: As returned by `reset` or this function.
+            actions: One array per agent.
+            reset_state: First state of a new episode; a reset with the same parameters if None.
 
         Returns:
             `(observations, state, rewards, dones, infos)`; `dones["__all__"]` is True if the
-            episode has ended. "terminated" in `infos` tells failures from the end of time, and
-            "metrics" has every metric of the episode up to the step (0 where undefined).
+            episode has ended. In `infos`, "terminated" is False for a truncated episode, and
+            "metrics" has every metric of the episode up to the step (0 if undefined).
         """
         step_key, reset_key = jax.random.split(_typed(key))
         _, after, rewards, dones, infos = self.step_env(step_key, state, actions)
@@ -234,15 +236,15 @@ class JaxMarlEnv:
     ) -> tuple[
         dict[str, PyTree], JaxMarlState, dict[str, PyTree], dict[str, PyTree], dict[str, PyTree]
     ]:
-        """One step as `step`, without a new episode."""
+        """Make one step as `step` does, without beginning a new episode."""
         policy_key, noise_key = jax.random.split(_typed(key))
         play = state.play.replace(policy_key=policy_key, noise_key=noise_key)
         policies = self._setting.policies
-        play, rewards, failed = self._game.go_on(state.params, policies, play, actions)
-        done = failed | (play.step >= self._game.env.horizon)
+        play, rewards, terminated = self._game.go_on(state.params, policies, play, actions)
+        done = terminated | (play.step >= self._game.env.horizon)
         after = state.replace(play=play, done=done)
         infos = {
-            "terminated": failed,
+            "terminated": terminated,
             "metrics": {
                 name: jnp.where(defined, value, 0.0)
                 for name, (value, defined) in self._game.measured(state.params, play).items()
@@ -257,15 +259,15 @@ class JaxMarlEnv:
         )
 
     def get_obs(self, state: JaxMarlState) -> dict[str, Array]:
-        """Observation of each agent in a state."""
-        seen = self._game.show(state.params, state.play)
+        """Return each agent's observation of a state."""
+        shown = self._game.show(state.params, state.play)
         return {
             agent: jnp.concatenate([part.reshape(-1) for part in parts.values()])
-            for agent, parts in seen.items()
+            for agent, parts in shown.items()
         }
 
     def get_avail_actions(self, state: JaxMarlState) -> dict[str, Array]:
-        """True for every option of agents that choose: all can be taken at any time."""
+        """Return which options are available: all of them, for agents that choose an option."""
         return {
             agent: jnp.ones(space.n, bool)
             for agent, space in self.action_spaces.items()
@@ -274,5 +276,5 @@ class JaxMarlEnv:
 
 
 def _typed(key: PRNGKeyArray) -> PRNGKeyArray:
-    """A key of the new style, from one of either."""
+    """Return a new-style key from a key of either style."""
     return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)

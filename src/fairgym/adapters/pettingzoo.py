@@ -1,4 +1,4 @@
-"""PettingZoo's parallel interface: all agents act at once, each with its own reward."""
+"""PettingZoo interface (parallel): all agents act at once, each with its own reward."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import PyTree
 
-from fairgym.adapters import _spaces  # first, as it tells what to install
+from fairgym.adapters import _spaces  # first: its error says what to install
 from fairgym.adapters._setting import made, set_up
 from fairgym.adapters._table import Table
 from fairgym.core import Environment, Params
@@ -20,33 +20,34 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
     """An environment as a parallel environment of PettingZoo.
 
     Observations, actions and rewards are those of `fairgym.adapters.gymnasium.GymnasiumEnv`, for
-    every agent that is not fixed. All of them end together. An agent that does not act in every
-    step (`EnvironmentSpec.periods`) gives an action all the same, which is ignored.
+    every agent that is not fixed. All agents end together. An agent that does not act in every step
+    (`EnvironmentSpec.periods`) still gives an action, which is ignored.
 
     Args:
-        env: environment, or the name of one.
-        fixed: policies of agents that do not play, as for `GymnasiumEnv`; none by default.
-        objective: as for `GymnasiumEnv`; "own" gives every agent the terms that concern it.
-        objectives: agents with an objective of their own: agent -> the same.
-        params: as for `GymnasiumEnv`.
-        failure_penalty: as for `GymnasiumEnv`.
-        vector_rewards: True for rewards with one number per term (`reward_names`), as MOMAland has
-            them; objectives then do not count.
-        structured: as for `GymnasiumEnv`.
+        env: Environment, or the name of one.
+        fixed: Policies of agents that do not play, as for `GymnasiumEnv`; none by default.
+        objective: As for `GymnasiumEnv`; "own" gives every agent the terms that concern it.
+        objectives: Objectives of single agents: agent -> objective.
+        params: As for `GymnasiumEnv`.
+        failure_penalty: As for `GymnasiumEnv`.
+        vector_rewards: Whether rewards have one number per term (`reward_names`), as in MOMAland;
+            objectives are then ignored.
+        structured: As for `GymnasiumEnv`.
         render_mode: "ansi", or None.
-        max_cycles: largest number of steps of an episode; the horizon if None. It may be assigned.
+        max_cycles: Largest number of steps of an episode; the horizon if None. It can be changed
+            later.
 
     Raises:
-        FairgymError: anything unknown, or out of its range; pettingzoo is not installed.
+        FairgymError: If an argument is unknown or out of its range, or pettingzoo is not installed.
 
     Examples:
         >>> import fairgym
         >>> from fairgym.adapters.pettingzoo import PettingZooEnv
         >>> env = PettingZooEnv(fairgym.make("loan_simple", population=100, horizon=2))
-        >>> seen, infos = env.reset(seed=0)
+        >>> observations, infos = env.reset(seed=0)
         >>> while env.agents:
         ...     actions = {agent: env.action_space(agent).sample() for agent in env.agents}
-        ...     seen, rewards, terminations, truncations, infos = env.step(actions)
+        ...     observations, rewards, terminations, truncations, infos = env.step(actions)
         >>> sorted(infos["admissions"]["metrics"])[:2]
         ['admission_disparity', 'admission_rate']
     """
@@ -84,16 +85,16 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         self.metadata = {**self.metadata, "name": f"{game.env.name}_v0"}
         self.possible_agents = list(game.agents)
         self.agents: list[str] = []
-        seen = {agent: game.env.observation_space(agent) for agent in game.agents}
+        spaces = {agent: game.env.observation_space(agent) for agent in game.agents}
         self.observation_spaces = {
             agent: _spaces.observation_space(space, structured=structured)
-            for agent, space in seen.items()
+            for agent, space in spaces.items()
         }
         self.action_spaces = {
             agent: _spaces.action_space(game.env.action_space(agent)) for agent in game.agents
         }
-        self.feature_names = {a: tuple(f.name for f in s.features) for a, s in seen.items()}
-        self.context_names = {a: tuple(f.name for f in s.context) for a, s in seen.items()}
+        self.feature_names = {a: tuple(f.name for f in s.features) for a, s in spaces.items()}
+        self.context_names = {a: tuple(f.name for f in s.context) for a, s in spaces.items()}
         self.reward_names = game.reward_names
         self._reward_space = _spaces.reward_space(self.reward_names)
         self.render_mode = render_mode
@@ -101,7 +102,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     @property
     def environment(self) -> Environment:
-        """The environment of fairgym that is played."""
+        """The fairgym environment."""
         return self._table.game.env
 
     @property
@@ -114,19 +115,19 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         self._table.allow(cycles)
 
     def observation_space(self, agent: str) -> PyTree:
-        """Space of an agent's observations; the same object at every call."""
+        """Return the space of an agent's observations; the same object at every call."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> PyTree:
-        """Space of an agent's actions; the same object at every call."""
+        """Return the space of an agent's actions; the same object at every call."""
         return self.action_spaces[agent]
 
     def reward_space(self, agent: str) -> PyTree:
-        """Space of an agent's vector rewards."""
+        """Return the space of an agent's vector rewards."""
         return self._reward_space
 
     def metrics(self) -> dict[str, float]:
-        """Every metric of the episode so far that is defined."""
+        """Return every defined metric of the episode so far."""
         return self._table.metrics()
 
     def reset(
@@ -135,36 +136,39 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         """Begin an episode.
 
         Args:
-            seed: seed of `np_random`, which every later episode follows from.
-            options: {"params": ...} has parameters of this episode alone, by name.
+            seed: Seed of `np_random`, from which all later episodes follow.
+            options: {"params": ...} sets parameters by name for this episode only.
 
         Returns:
             `(observations, infos)` by agent.
         """
         if seed is not None or self.np_random is None:
             self.np_random, _ = seeding.np_random(seed)
-        seen = self._table.reset(self.np_random, options)
+        observations = self._table.reset(self.np_random, options)
         self.agents = list(self.possible_agents)
-        return seen, {agent: {} for agent in self.agents}
+        return observations, {agent: {} for agent in self.agents}
 
     def step(
         self, actions: dict[str, PyTree]
     ) -> tuple[
         dict[str, Any], dict[str, Any], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
     ]:
-        """One step: observations, rewards, terminations, truncations and infos by agent.
+        """Make one step.
+
+        Returns:
+            `(observations, rewards, terminations, truncations, infos)` by agent.
 
         Raises:
-            ValueError: an action is missing, or not inside its space.
-            FairgymError: no episode has begun, or it is over.
+            ValueError: If an action is missing or outside its space.
+            FairgymError: If no episode has begun or it is over.
         """
-        seen, rewards, terminated, truncated = self._table.step(actions)
+        observations, rewards, terminated, truncated = self._table.step(actions)
         agents, info = self.agents, self._table.info()
         infos = {a: {name: dict(content) for name, content in info.items()} for a in agents}
         if terminated or truncated:
             self.agents = []
         return (
-            seen,
+            observations,
             rewards,
             dict.fromkeys(agents, terminated),
             dict.fromkeys(agents, truncated),
@@ -172,32 +176,32 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         )
 
     def state(self) -> np.ndarray:
-        """Observations of all playing agents in a row, for a central critic."""
-        return self._table.seen()
+        """Return the observations of all playing agents, concatenated, for a central critic."""
+        return self._table.joint_observation()
 
     def render(self) -> str | None:
-        """The state in words, if `render_mode` is "ansi"."""
+        """Return the state as text if `render_mode` is "ansi"."""
         return self._table.text() if self.render_mode == "ansi" else None
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing; there is nothing to close."""
 
 
 def parallel_env(name: str, **settings: Any) -> PettingZooEnv:
-    """A parallel environment by its name.
+    """Make a parallel environment by name.
 
     Args:
-        name: as for `fairgym.make`.
-        **settings: arguments of `PettingZooEnv`, and of the environment (population, horizon, ...).
+        name: As for `fairgym.make`.
+        **settings: Arguments of `PettingZooEnv` and of the environment (population, horizon, ...).
     """
     return made(PettingZooEnv, name, settings)
 
 
 def env(name: str, **settings: Any) -> PyTree:
-    """The same with agents in turns (PettingZoo's AEC interface): all act before the step is made.
+    """Make an AEC environment by name: agents act in turn, and the step is made after the last.
 
     Args:
-        name: as for `fairgym.make`.
-        **settings: as for `parallel_env`.
+        name: As for `fairgym.make`.
+        **settings: As for `parallel_env`.
     """
     return parallel_to_aec(parallel_env(name, **settings))

@@ -1,13 +1,13 @@
-"""Sources of the people: built-in populations, fitted scores and importers.
+"""Built-in populations, fitted scores and importers.
 
     >>> from fairgym.data import load_population
     >>> people = load_population("loan")
     >>> len(people), people.columns["fico_low"].dtype
     (10000, dtype('float32'))
 
-Importing this package needs numpy only. People are read and written by pyarrow (the extra
-`fairgym[data]`); the importers and the fitting of scores use pandas, scikit-learn and ipumspy
-besides (`fairgym[importers]`). Each is imported by the functions that use it.
+Importing this package needs only numpy. Reading and writing people needs pyarrow (the extra
+`fairgym[data]`). Importers and fitting of scores also need pandas, scikit-learn and ipumspy
+(`fairgym[importers]`). Each is imported by the functions that use it.
 """
 
 from fairgym.data.bias import (

@@ -1,11 +1,12 @@
 """Differences between groups, and the resampling that amplifies them.
 
 The published environments resample their data so that the groups differ visibly at the start.
-Here that is one number, `bias_strength`: people are sampled within each group with the weights of
-`resampling_weights`, and `standardised_mean_difference` says how far apart two groups are.
+Here one number, `bias_strength`, controls this: people are sampled within each group with the
+weights of `resampling_weights`. `standardised_mean_difference` measures how far apart two groups
+are.
 
-The functions work on numpy arrays, and on JAX arrays inside jit, vmap and grad: each array brings
-its own namespace, so nothing here imports JAX.
+The functions work on numpy arrays, and on JAX arrays inside jit, vmap and grad. They use the
+namespace of the arrays, so this module does not import JAX.
 """
 
 from collections.abc import Sequence
@@ -13,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-# Group 0 is the advantaged one of two.
+# Of two groups, group 0 is the advantaged one.
 TWO_GROUPS = (1.0, -1.0)
 
 
 def _namespace(*arrays: Any) -> Any:
-    """The array namespace (numpy, jax.numpy) of the first array that is not a numpy array."""
+    """Return the namespace (numpy, jax.numpy) of the first array that is not a numpy array."""
     namespaces = [a.__array_namespace__() for a in arrays if hasattr(a, "__array_namespace__")]
     return next((n for n in namespaces if n is not np), np)
 
 
 def _within(xp: Any, values: Any, member: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """Count, weighted mean and weighted sum of squared deviations of the members of a group.
+    """Return count, weighted mean and weighted sum of squared deviations of a group's members.
 
-    Weights are scaled to sum to the count, so that weights of 1 give the plain figures.
+    Weights are scaled to sum to the count, so that weights of 1 give the unweighted values.
     """
     inside = member * xp.ones_like(values)
     count = xp.sum(inside)
@@ -40,19 +41,19 @@ def _within(xp: Any, values: Any, member: Any, weights: Any) -> tuple[Any, Any, 
 def standardised_mean_difference(
     values: Any, group: Any, weights: Any = None, pair: tuple[int, int] = (0, 1)
 ) -> Any:
-    """Cohen's d: mean of one group minus mean of another, in pooled standard deviations.
+    """Return Cohen's d: the difference of two groups' means in pooled standard deviations.
 
     Args:
-        values: the attribute, shape (n,), any unit.
-        group: code of each row's group, shape (n,); rows of other groups than the pair do not
-            matter.
-        weights: non-negative weight of each row, shape (n,); None weighs all rows alike. Only
+        values: The attribute, shape (n,), any unit.
+        group: Code of each row's group, shape (n,). Rows of groups outside the pair are
+            ignored.
+        weights: Non-negative weight of each row, shape (n,); None weights all rows equally. Only
             the proportions within each group matter.
-        pair: the codes of the two groups, by default 0 (advantaged) and 1 (disadvantaged).
+        pair: Codes of the two groups; 0 (advantaged) and 1 (disadvantaged) by default.
 
     Returns:
-        A scalar without unit; positive if the first group of the pair has the higher values. 0 if
-        a group is empty or no group varies.
+        A scalar without unit, positive if the first group of the pair has the higher mean. 0 if a
+        group is empty or no group varies.
     """
     xp = _namespace(values, group, weights)
     values = xp.asarray(values) * 1.0
@@ -70,24 +71,23 @@ def standardised_mean_difference(
 def resampling_weights(
     attribute: Any, group: Any, strength: Any, directions: Sequence[float] = TWO_GROUPS
 ) -> Any:
-    """Weights that move the groups apart: exp(s d z) in a group of direction d.
+    """Return weights that set the groups apart: exp(s d z) in a group of direction d.
 
     z is the attribute standardised within the row's own group, so a strength means the same in
-    all. The weights are scaled to a mean of 1 within each group, which keeps the group shares
-    when rows of all groups are sampled with them at once. If the attribute is normal, a group's
-    mean moves by s d standard deviations; with the directions 1 and -1 the standardised mean
-    difference grows by 2 s.
+    all groups. The weights are scaled to a mean of 1 within each group. This keeps the group shares
+    when rows of all groups are sampled at once. If the attribute is normal, a group's mean moves by
+    s d standard deviations; with directions 1 and -1 the standardised mean difference grows by 2 s.
 
     Args:
-        attribute: the core attribute, higher is better for the person, shape (n,). Where higher
-            is worse (a health risk), pass its negative.
-        group: code of each row's group, shape (n,).
+        attribute: The core attribute, higher is better for the person, shape (n,). If higher is
+            worse (a health risk), pass its negative.
+        group: Code of each row's group, shape (n,).
         strength: s, a scalar; 0 gives weights of 1.
-        directions: d of each group, by code: 1 favours those with high values. By default two
+        directions: d of each group, by code; 1 favours high values. By default there are two
             groups, 0 (advantaged) and 1 (disadvantaged).
 
     Returns:
-        Positive weights, shape (n,); 1 in groups that have no direction.
+        Positive weights, shape (n,); 1 in groups without a direction.
     """
     xp = _namespace(attribute, group, strength)
     attribute = xp.asarray(attribute) * 1.0
@@ -107,17 +107,17 @@ def resampling_weights(
 
 
 def directions_by_rank(attribute: Any, group: Any, groups: int) -> tuple[float, ...]:
-    """Directions of amplification by the groups' rank: the best +1, the worst -1.
+    """Return the groups' directions by rank: +1 for the best, -1 for the worst.
 
-    The groups in between are evenly spaced by their rank, not by their mean.
+    Groups in between are evenly spaced by rank, not by mean.
 
     Args:
-        attribute: the core attribute, higher is better, shape (n,).
-        group: code of each row's group, shape (n,).
-        groups: number of groups.
+        attribute: The core attribute, higher is better, shape (n,).
+        group: Code of each row's group, shape (n,).
+        groups: Number of groups.
 
     Returns:
-        A number in [-1, 1] to 6 digits for each group; 0 for one without people, and for one alone.
+        A number in [-1, 1] to 6 digits for each group; 0 for an empty or a single group.
     """
     values, group = np.asarray(attribute, np.float64), np.asarray(group)
     means = {g: values[group == g].mean() for g in range(groups) if (group == g).any()}
@@ -130,7 +130,7 @@ def directions_by_rank(attribute: Any, group: Any, groups: int) -> tuple[float, 
 
 
 def extreme_pair(directions: Sequence[float]) -> tuple[int, int]:
-    """The codes of the groups of the largest and the smallest direction: best and worst."""
+    """Return the codes of the best and the worst group, by direction."""
     return int(np.argmax(directions)), int(np.argmin(directions))
 
 
@@ -141,19 +141,19 @@ def strength_for(
     largest: float = 5.0,
     directions: Sequence[float] = TWO_GROUPS,
 ) -> float:
-    """The strength at which the weighted standardised mean difference reaches a target.
+    """Return the strength at which the weighted standardised mean difference reaches a target.
 
-    The difference is that between the groups of the largest and the smallest direction.
+    The difference is between the groups with the largest and the smallest direction.
 
     Args:
-        attribute: the core attribute, higher is better, shape (n,).
-        group: code of each row's group, shape (n,).
-        target: the difference wanted, in pooled standard deviations.
-        largest: the answer's upper end, returned if the target is out of reach.
-        directions: direction of each group, as `resampling_weights` takes them.
+        attribute: The core attribute, higher is better, shape (n,).
+        group: Code of each row's group, shape (n,).
+        target: The target difference, in pooled standard deviations.
+        largest: Upper bound of the strength, returned if the target cannot be reached.
+        directions: Direction of each group, as for `resampling_weights`.
 
     Returns:
-        The strength; 0 if the groups differ by the target already.
+        The strength; 0 if the groups already differ by the target.
     """
     values = np.asarray(attribute, np.float64)
     group = np.asarray(group)

@@ -1,8 +1,8 @@
-"""Fitting the scores of a population: regressions on 80% of its rows, judged on the others.
+"""Fitting the scores of a population: regressions on 80% of its rows, evaluated on the rest.
 
-Features are standardised for the fit; the scores have their coefficients in raw units, rounded to
-9 digits. Rounding makes the built files independent of the last bits, which differ between
-processors. scikit-learn is imported when something is fitted.
+Features are standardised for the fit. Scores hold the coefficients in raw units, rounded to 9
+digits, so that the built files do not depend on the last bits, which differ between processors.
+scikit-learn is imported only when something is fitted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,22 +21,22 @@ FEWEST_ROWS = 20
 
 
 def digits(value: float) -> float:
-    """A number to 9 significant digits."""
+    """Round a number to 9 significant digits."""
     return float(f"{float(value):.9g}")
 
 
 @dataclass(frozen=True)
 class Split:
-    """Standardised features and the rows that are fitted on and held out.
+    """Standardised features, with the training rows and the held-out rows.
 
     Attributes:
-        features: names, in the order of the columns of `x`.
-        means: features that are the mean of several columns.
-        x: features standardised over the rows fitted on, shape (n, features).
-        centre: mean of each feature over these rows.
-        scale: standard deviation of each; 1 for a constant one, whose weight then comes out as 0.
-        train: row numbers.
-        test: row numbers.
+        features: Names of the features, in the order of the columns of `x`.
+        means: Features that are the mean of several columns.
+        x: Features standardised over the training rows, shape (n, features).
+        centre: Mean of each feature over these rows.
+        scale: Standard deviation of each feature; 1 for a constant one, whose weight is then 0.
+        train: Numbers of the training rows.
+        test: Numbers of the held-out rows.
     """
 
     features: tuple[str, ...]
@@ -48,7 +48,7 @@ class Split:
     test: np.ndarray
 
     def fitted(self, weights: np.ndarray, constant: float) -> np.ndarray:
-        """Values of a linear model in the rows held out."""
+        """Return the values of a linear model in the held-out rows."""
         return self.x[self.test] @ weights + constant
 
     def score(
@@ -60,7 +60,7 @@ class Split:
         low: float = 0.0,
         high: float = 1.0,
     ) -> Score:
-        """A linear model of the standardised features as a `Score` in raw units."""
+        """Return a linear model of the standardised features as a `Score` in raw units."""
         raw = weights / self.scale
         intercept = float(constant - raw @ self.centre)
         metrics = {
@@ -70,7 +70,7 @@ class Split:
         }
         coefficients: dict[str, float] = {}
         for name, weight in zip(self.features, raw, strict=True):
-            # An equal share of a mean's weight on each of its columns is the whole on their mean.
+            # The weight of a mean is shared equally by its columns.
             parts = self.means.get(name, (name,))
             for part in parts:
                 coefficients[part] = digits(weight / len(parts))
@@ -84,16 +84,16 @@ def split(
     means: Mapping[str, tuple[str, ...]] | None = None,
     stratify: np.ndarray | None = None,
 ) -> Split:
-    """Splits the rows at random, 80% to fit on and 20% held out, and standardises the features.
+    """Split the rows at random into 80% for training and 20% held out; standardise the features.
 
     Args:
-        columns: at least the features, shape (n,) each.
-        features: names of what a score is fitted on.
-        means: features that are the mean of several columns -> the names of these.
-        stratify: labels whose shares are kept in both parts, shape (n,).
+        columns: At least the features, shape (n,) each.
+        features: Names of the features.
+        means: Features that are the mean of several columns -> names of these columns.
+        stratify: Labels whose shares are the same in both parts, shape (n,).
 
     Raises:
-        FairgymError: fewer than 20 rows, or no scikit-learn.
+        FairgymError: If there are fewer than 20 rows, or scikit-learn is not installed.
     """
     selection = need("sklearn.model_selection", "fitting scores")
     means = dict(means or {})
@@ -106,9 +106,7 @@ def split(
 
     table = np.stack([feature(name) for name in features], axis=1)
     if len(table) < FEWEST_ROWS:
-        raise FairgymError(
-            f"scores need at least {FEWEST_ROWS} people to be fitted on; there are {len(table)}"
-        )
+        raise FairgymError(f"fitting scores needs at least {FEWEST_ROWS} people, got {len(table)}")
     train, test = selection.train_test_split(
         np.arange(len(table)), test_size=HELD_OUT, random_state=0, stratify=stratify
     )
@@ -121,9 +119,9 @@ def split(
 def _least_squares(
     parts: Split, target: np.ndarray, ridge: float, signs: Mapping[str, int]
 ) -> tuple[np.ndarray, float]:
-    """Weights and constant of least squares on the rows of the split.
+    """Return weights and constant of least squares on the training rows.
 
-    With a penalty, or with signs that are given.
+    A ridge penalty and signs of the weights may be given.
     """
     x, y = parts.x[parts.train], target[parts.train]
     if not signs:
@@ -134,7 +132,7 @@ def _least_squares(
     optimize = need("scipy.optimize", "fitting scores")
     count, mean = len(parts.features), y.mean()
     sign = np.array([signs.get(name, 0) for name in parts.features])
-    # A penalty is as many more rows; the features have mean 0 here, so the constant is the mean.
+    # The penalty is written as further rows. Features have mean 0, so the constant is the mean.
     rows = np.concatenate([x, np.sqrt(ridge) * np.eye(count)])
     values = np.concatenate([y - mean, np.zeros(count)])
     used = x.std(axis=0) > 0
@@ -154,20 +152,21 @@ def linear_score(
     ridge: float = 0.0,
     signs: Mapping[str, int] | None = None,
 ) -> Score:
-    """Fits a linear score by least squares to the rows of a split.
+    """Fit a linear score by least squares to the rows of a split.
 
     Args:
-        parts: the features and the split; a constant feature gets the weight 0.
-        target: the number to predict, shape (n,).
-        low: the score is clipped to [low, high] when it is applied, not in the fit.
-        high: upper end.
-        ridge: penalty on the squared weights of the standardised features (scikit-learn's
+        parts: The features and the split. A constant feature has the weight 0.
+        target: Numbers to predict, shape (n,).
+        low: Lower bound; scores are clipped to [low, high] when applied, not in the fit.
+        high: Upper bound.
+        ridge: Penalty on the squared weights of the standardised features (scikit-learn's
             alpha); 0 is ordinary least squares.
-        signs: features whose weight may not be below 0 (1) or above 0 (-1); where least squares
-            would have it otherwise, the weight is 0.
+        signs: Feature -> 1 if its weight must not be negative, -1 if it must not be positive. A
+            weight of the wrong sign becomes 0.
 
     Returns:
-        The score; metrics: "r2" on the held-out rows (before clipping), "rows", "held_out_rows".
+        The score, with the metrics "r2" on the held-out rows (before clipping), "rows" and
+        "held_out_rows".
     """
     metrics = need("sklearn.metrics", "fitting scores")
     line = _least_squares(parts, target, ridge, signs or {})
@@ -178,16 +177,16 @@ def linear_score(
 def logistic_score(
     parts: Split, outcome: np.ndarray, *, signs: Mapping[str, int] | None = None
 ) -> Score:
-    """Fits a logistic score (no penalty) to the rows of a split.
+    """Fit a logistic score (no penalty) to the rows of a split.
 
     Args:
-        parts: the features and the split.
-        outcome: boolean, shape (n,).
-        signs: features whose weight may not be below 0 (1) or above 0 (-1); those that come out
-            otherwise are left out, with the weight 0, and the others fitted again.
+        parts: The features and the split.
+        outcome: Boolean outcomes, shape (n,).
+        signs: Feature -> 1 if its weight must not be negative, -1 if it must not be positive.
+            Features with the wrong sign are dropped (weight 0) and the others fitted again.
 
     Returns:
-        The score; metrics "auc" on the held-out rows, "rows", "held_out_rows".
+        The score, with the metrics "auc" on the held-out rows, "rows" and "held_out_rows".
     """
     linear_model = need("sklearn.linear_model", "fitting scores")
     metrics = need("sklearn.metrics", "fitting scores")
@@ -208,23 +207,23 @@ def logistic_score(
 
 
 def score_values(score: Score, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The score of each person in float64, shape (n,)."""
+    """Return each person's score in float64, shape (n,)."""
     return score.predict({n: np.asarray(columns[n], np.float64) for n in score.coefficients})
 
 
 def fit_amplification(
     core: np.ndarray, group: np.ndarray, groups: int, target: float = 0.5
 ) -> tuple[tuple[float, ...], float]:
-    """The directions and the `bias_strength` that set the best and the worst group apart.
+    """Return the directions and the `bias_strength` that set the best and worst group apart.
 
     Args:
-        core: the core attribute, higher is better (`CORE_SIGN` times the score), shape (n,).
-        group: code of each person's group, shape (n,).
-        groups: number of groups.
-        target: standardised mean difference wanted between the best and the worst group.
+        core: The core attribute, higher is better (`CORE_SIGN` times the score), shape (n,).
+        group: Code of each person's group, shape (n,).
+        groups: Number of groups.
+        target: Target standardised mean difference between the best and the worst group.
 
     Returns:
-        The directions by rank, and the strength to 4 digits; 0 where there is one group only.
+        The directions by rank, and the strength to 4 digits; 0 if there is only one group.
     """
     directions = directions_by_rank(core, group, groups)
     if not any(directions):

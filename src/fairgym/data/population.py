@@ -1,4 +1,4 @@
-"""Populations and the scores fitted on them, read from package data or the user's data folder."""
+"""Populations and their fitted scores, read from package data or the user's data folder."""
 
 import contextlib
 import json
@@ -24,12 +24,12 @@ class Score:
 
     Attributes:
         kind: "logistic" (a probability) or "linear" (clipped to [low, high]).
-        intercept: the constant term.
-        coefficients: column name -> weight per unit of that column.
-        metrics: quality on rows that it was not fitted on ("auc" or "r2"), "rows" (fitted on)
-            and "held_out_rows".
-        low: lower bound that a linear score is clipped to, in the score's unit.
-        high: upper bound that it is clipped to.
+        intercept: The constant term.
+        coefficients: Column name -> weight per unit of that column.
+        metrics: Quality on held-out rows ("auc" or "r2"), number of training rows ("rows") and of
+            held-out rows ("held_out_rows").
+        low: Lower bound to which a linear score is clipped, in the score's unit.
+        high: Upper bound to which it is clipped.
     """
 
     kind: Literal["logistic", "linear"]
@@ -40,14 +40,14 @@ class Score:
     high: float = 1.0
 
     def predictor(self, columns: Any) -> Any:
-        """Linear predictor of each person: intercept plus weighted columns.
+        """Return each person's linear predictor: intercept plus weighted columns.
 
         Args:
-            columns: mapping from column name to array of shape (n,), numpy or JAX (inside jit
-                too), with every name in `coefficients`.
+            columns: Mapping from column name to array of shape (n,), numpy or JAX (also inside
+                jit), with every name in `coefficients`.
 
         Returns:
-            Array of shape (n,), neither clipped nor turned into a probability.
+            Array of shape (n,), neither clipped nor converted to a probability.
         """
         total: Any = self.intercept
         for name, coefficient in self.coefficients.items():
@@ -55,13 +55,13 @@ class Score:
         return total
 
     def predict(self, columns: Any) -> Any:
-        """Score of each person.
+        """Return each person's score.
 
         Args:
-            columns: as `predictor` takes them.
+            columns: As for `predictor`.
 
         Returns:
-            Array of shape (n,) in [low, high]; of a logistic score, in (0, 1).
+            Array of shape (n,), in [low, high] or, for a logistic score, in (0, 1).
         """
         total = self.predictor(columns)
         if not hasattr(total, "__array_namespace__"):
@@ -72,7 +72,7 @@ class Score:
         return 1.0 / (1.0 + xp.exp(-xp.clip(total, -80.0, 80.0)))
 
     def as_json(self) -> dict[str, Any]:
-        """The score as JSON values; the range only where it is not [0, 1]."""
+        """Return the score as JSON values; the range is included only if it is not [0, 1]."""
         values: dict[str, Any] = {
             "kind": self.kind,
             "intercept": self.intercept,
@@ -86,20 +86,20 @@ class Score:
 
 @dataclass(frozen=True)
 class Population:
-    """The people that an environment samples from.
+    """The people from whom an environment samples.
 
     Attributes:
-        name: the system they belong to, such as "loan".
+        name: Name of the system, such as "loan".
         source: "built-in" or the name of an import, such as "lending-club".
-        columns: column name -> array of shape (n,), read-only; float32, int8 or text.
-        imputed: imputed column -> how it was imputed; the others are as observed.
-        units: column name -> unit.
-        scores: the fitted scores by name.
-        checksum: sha256 of the parquet file, for the record of a run.
-        bias_strength: the resampling strength at which the core scores of the best and the worst
+        columns: Column name -> read-only array of shape (n,), float32, int8 or text.
+        imputed: Imputed column -> how it was imputed; all other columns are observed.
+        units: Column name -> unit.
+        scores: The fitted scores by name.
+        checksum: sha256 of the parquet file; runs record it.
+        bias_strength: Resampling strength at which the core scores of the best and the worst
             group differ by 0.5 pooled standard deviations (`resampling_weights`).
-        directions: direction of resampling of each group, by code (`resampling_weights`).
-        details: whatever else the scores file says, such as calibration figures.
+        directions: Direction of resampling of each group, by code (`resampling_weights`).
+        details: Further entries of the scores file, such as calibration figures.
     """
 
     name: str
@@ -114,38 +114,38 @@ class Population:
     details: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """The number of people."""
+        """Return the number of people."""
         return len(next(iter(self.columns.values())))
 
 
 def sources(name: str = "loan") -> list[str]:
-    """The sources that exist for a population: "built-in" and what the user has imported."""
+    """Return the sources of a population: "built-in" and the user's imports."""
     found = []
     for source, folder in _folders().items():
-        with contextlib.suppress(FairgymError):  # an unreadable folder is no source
+        with contextlib.suppress(FairgymError):  # an unreadable folder is not a source
             if f"{name}.parquet" in store.read_checksums(folder):
                 found.append(source)
     return found
 
 
 def _folders() -> dict[str, Path]:
-    """Source -> folder: the built-in files, and what is in the user's data folder."""
+    """Return source -> folder: the built-in files and the user's data folder."""
     home = store.data_home()
     imported = sorted(path for path in home.iterdir() if path.is_dir()) if home.is_dir() else []
     return {BUILT_IN: FILES, **{path.name: path for path in imported}}
 
 
 def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
-    """Reads a population, after checking that its files are whole and unaltered.
+    """Load a population, after checking that its files are complete and unaltered.
 
     Args:
-        name: the system, such as "loan".
+        name: Name of the system, such as "loan".
         source: "built-in", or an import in the user's data folder, such as "lending-club".
 
     Raises:
-        FairgymError: no such population or source; a file that is absent, truncated, altered or
-            of another schema (the sentence names it, what was found and what was expected); or
-            pyarrow is not installed.
+        FairgymError: If the population or source is unknown, a file is missing, truncated, altered
+            or of another schema (the message says what was found and expected), or pyarrow is not
+            installed.
     """
     module = population_module(name)
     folder = _folder(name, source)
@@ -159,7 +159,7 @@ def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
         directions = tuple(float(d) for d in fitted.pop("directions", TWO_GROUPS))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FairgymError(
-            f"{path} cannot be read, expected JSON with scores and bias_strength"
+            f"{path} cannot be read; it must be JSON with scores and bias_strength"
         ) from error
     return Population(
         name=name,
@@ -176,8 +176,8 @@ def load_population(name: str = "loan", source: str = BUILT_IN) -> Population:
 
 
 def _folder(name: str, source: str) -> Path:
-    """The folder of a source, or an error that lists the sources there are."""
-    # Compared with the listing, so that a source can never be a path to somewhere else.
+    """Return the folder of a source, or raise an error that lists the sources."""
+    # Sources are looked up in the listing, so that a source cannot be a path to another place.
     folders = _folders()
     if source == BUILT_IN:
         return FILES
@@ -190,19 +190,19 @@ def _folder(name: str, source: str) -> Path:
     if importer is not None and importer.POPULATION == name:
         hint = f" (import it first: fairgym data import {source} FILE)"
     raise FairgymError(
-        f"unknown source {source!r} for population {name!r}{hint}: there is "
+        f"unknown source {source!r} for population {name!r}{hint}; there are: "
         f"{', '.join(sources(name)) or 'none'}"
     )
 
 
 def encode_scores(scores: dict[str, Score], bias_strength: float, **details: Any) -> bytes:
-    """The content of a scores file, as `load_population` reads it.
+    """Return the content of a scores file, as `load_population` reads it.
 
     Args:
-        scores: by name.
-        bias_strength: see `Population`.
-        details: other entries; "directions" is read into `Population.directions`, which is
-            (1, -1) without it.
+        scores: Scores by name.
+        bias_strength: See `Population`.
+        details: Further entries. "directions" becomes `Population.directions`, which is (1, -1)
+            by default.
     """
     content = {
         "scores": {name: score.as_json() for name, score in scores.items()},
@@ -221,22 +221,22 @@ def write_population(
     bias_strength: float,
     **details: Any,
 ) -> Path:
-    """Write an imported population; an earlier import is replaced when the new one is complete.
+    """Write an imported population. An earlier import is replaced once the new one is complete.
 
     Args:
-        name: the system, such as "loan".
-        source: name of the import.
-        columns: the people.
-        imputed: imputed column -> how it was imputed.
-        scores: by name.
-        bias_strength: see `Population`.
-        details: as `encode_scores` takes them.
+        name: Name of the system, such as "loan".
+        source: Name of the import.
+        columns: Columns of the people.
+        imputed: Imputed column -> how it was imputed.
+        scores: Scores by name.
+        bias_strength: See `Population`.
+        details: As for `encode_scores`.
 
     Returns:
         The folder.
 
     Raises:
-        FairgymError: the folder cannot be written.
+        FairgymError: If the folder cannot be written.
     """
     folder = store.data_home() / source
     about = {"population": name, "source": source}

@@ -1,8 +1,8 @@
-"""Race given a credit score: the one attribute that no public loan file has.
+"""Race given a credit score: public loan files contain no race.
 
 The Federal Reserve's report to Congress on credit scoring (2007) published the distribution of
-the TransRisk score by race. The built file `race_by_fico.json` has P(race | FICO) made of it, so
-that importers impute race in the same way.
+the TransRisk score by race. The built file `race_by_fico.json` has P(race | FICO) derived from it,
+so that importers impute race in the same way.
 """
 
 import json
@@ -23,9 +23,9 @@ class RaceTable:
     """P(race | FICO).
 
     Attributes:
-        fico_low: lower ends of the bands, 5 points wide, ascending, shape (b,).
-        races: names, r of them.
-        probability: shape (b, r), rows sum to 1.
+        fico_low: Lower ends of the 5-point bands, ascending, shape (b,).
+        races: Names of the r races.
+        probability: P(race | FICO), shape (b, r); rows sum to 1.
     """
 
     fico_low: np.ndarray
@@ -37,7 +37,7 @@ def table_from_json(content: bytes) -> RaceTable:
     """Read the content of `race_by_fico.json`.
 
     Raises:
-        FairgymError: the content is something else.
+        FairgymError: If the content is something else.
     """
     try:
         table: Any = json.loads(content)
@@ -55,10 +55,10 @@ def table_from_json(content: bytes) -> RaceTable:
 
 
 def indicators(race: np.ndarray) -> dict[str, np.ndarray]:
-    """Three columns of 0 and 1: Black, Asian, and other than these and white.
+    """Return three indicator columns: Black, Asian and other.
 
     Args:
-        race: names, shape (n,); every name but white, black and asian is other.
+        race: Names, shape (n,); every name except white, black and asian is other.
     """
     return {
         "race_black": (race == "black").astype(np.float64),
@@ -72,8 +72,8 @@ def sample_race(table: RaceTable, fico_low: np.ndarray, rng: np.random.Generator
 
     Args:
         table: P(race | FICO).
-        fico_low: lower end of each person's band, shape (n,).
-        rng: source of one uniform number for each person.
+        fico_low: Lower end of each person's band, shape (n,).
+        rng: Generator; one uniform number is drawn for each person.
 
     Returns:
         Race names, shape (n,).
@@ -87,5 +87,5 @@ def sample_race(table: RaceTable, fico_low: np.ndarray, rng: np.random.Generator
 
 
 def group_of_race(race: np.ndarray) -> np.ndarray:
-    """0 (advantaged: white, Asian) or 1 (disadvantaged: Black, Hispanic), int8, shape (n,)."""
+    """Return 0 (advantaged: white, Asian) or 1 (disadvantaged: Black, Hispanic), int8 (n,)."""
     return np.isin(race, DISADVANTAGED).astype(np.int8)

@@ -15,12 +15,12 @@ from fairgym.data.populations import core_sign, population_module
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """A random generator of its own for each purpose, so that a new one shifts no other."""
+    """Return a separate random generator for each purpose, so that a new one shifts no other."""
     return np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
 
 
 def whole_groups(shares: Float[Array, " groups"], people: int) -> Int[Array, " people"]:
-    """A group for each person, as many of each as its share, rounded; the groups lie in order."""
+    """Return each person's group; sizes are the shares, rounded, and groups are in order."""
     ends = jnp.round(jnp.cumsum(shares)[:-1] * people)
     return jnp.sum(jnp.arange(people)[:, None] >= ends, axis=1, dtype=jnp.int32)
 
@@ -28,13 +28,13 @@ def whole_groups(shares: Float[Array, " groups"], people: int) -> Int[Array, " p
 def amplified_weights(
     data: Population, strength: float | Array, residual_share: float | Array = 0.0
 ) -> Float[Array, " rows"]:
-    """Resampling weight of each row, by which the groups differ in the core attribute.
+    """Return the resampling weight of each row, which sets the groups' core attributes apart.
 
     Args:
-        data: the population; its module names the core score and whether a high one is good.
-        strength: `bias_strength`, 0 for equal weights (`resampling_weights`).
-        residual_share: how much of its own residual of the core score a row carries, where the
-            data have a column of the score's name.
+        data: The population; its module names the core score and its sign.
+        strength: `bias_strength`; 0 gives equal weights (`resampling_weights`).
+        residual_share: Share of the row's residual in the core attribute, if the data have a
+            column with the score's name.
     """
     module = population_module(data.name)
     score = data.scores[module.CORE_SCORE]
@@ -60,12 +60,12 @@ def resample_people(
     """Sample people of the given groups from the data, with replacement.
 
     Args:
-        key: a JAX key.
-        data: the population.
-        names: the columns wanted.
-        group: group of each person; each of them has a row in the data.
+        key: A JAX key.
+        data: The population.
+        names: Names of the columns to return.
+        group: Group of each person; every group needs a row in the data.
         strength: `bias_strength`.
-        residual_share: as for `amplified_weights`.
+        residual_share: As for `amplified_weights`.
 
     Returns:
         Column name -> value of each person.
@@ -83,7 +83,7 @@ def resample_people(
 def columns_of(
     data: Population, names: Iterable[str], rows: Int[Array, "..."]
 ) -> dict[str, Float[Array, "..."]]:
-    """The columns of these rows of the data, as float32; the rows exist."""
+    """Return columns of the given rows as float32; row numbers must be valid."""
     columns = {name: jnp.asarray(data.columns[name], jnp.float32) for name in names}
     return {n: c.at[rows].get(mode="promise_in_bounds") for n, c in columns.items()}
 
@@ -95,14 +95,14 @@ def resample_rows(
     group: Int[Array, " people"],
     groups: int,
 ) -> Int[Array, " people"]:
-    """Sample for each person a row of their own group, with replacement.
+    """Sample a row of their own group for each person, with replacement.
 
     Args:
-        key: a JAX key.
-        weights: relative chance of each row within its group (`resampling_weights`).
-        row_group: group of each row; every group that occurs in `group` has a row.
-        group: group of each person.
-        groups: number of groups.
+        key: A JAX key.
+        weights: Relative probability of each row within its group (`resampling_weights`).
+        row_group: Group of each row; every group in `group` needs a row.
+        group: Group of each person.
+        groups: Number of groups.
 
     Returns:
         A row number for each person.
@@ -111,8 +111,8 @@ def resample_rows(
     rows = jnp.zeros(group.shape, jnp.int32)
     last = weights.shape[0] - 1
     for g in range(groups):
-        # The inverse of the distribution over the rows of this group. Rounding makes a parallel
-        # sum fall here and there, so it is carried on only at the group's own rows.
+        # Invert the distribution over this group's rows. Because of rounding a parallel sum can
+        # decrease in places, so it is carried forward only at the group's own rows.
         own = row_group == g
         cumulative = jnp.cumsum(jnp.where(own, weights, 0.0))
         cumulative = lax.cummax(jnp.where(own, cumulative, 0.0))
@@ -122,6 +122,6 @@ def resample_rows(
 
 
 def group_shares(data: Population) -> tuple[float, ...]:
-    """The share of each group among the rows of the data."""
+    """Return each group's share of the rows of the data."""
     codes: np.ndarray = data.columns["group"]
     return tuple(float((codes == g).mean()) for g in range(len(data.directions)))

@@ -1,9 +1,8 @@
-"""Population files on disk: written whole, read only if whole.
+"""Population files on disk: written completely, and read only if complete.
 
-A folder holds `<name>.parquet` (the people), `<name>_scores.json` (what was fitted on them) and
-`checksums.json`, which says for each the file that holds it, its size and its sha256. Writing
-replaces `checksums.json` last, by one rename, so that a reader sees the old files or the new ones
-and never a mixture.
+A folder holds `<name>.parquet` (the people), `<name>_scores.json` (their fitted scores) and
+`checksums.json`, which records the name, size and sha256 of each file. Writing replaces
+`checksums.json` last, by one rename, so that a reader sees either the old files or the new ones.
 """
 
 import contextlib
@@ -26,11 +25,11 @@ CHECKSUMS = "checksums.json"
 
 @dataclass(frozen=True)
 class Column:
-    """Requirements of a population's column.
+    """Type and unit of a population's column.
 
     Attributes:
         kind: "float32", "int8" or "string" (stored as a dictionary).
-        unit: the unit, or the meaning of the codes.
+        unit: Unit, or meaning of the codes.
     """
 
     kind: str
@@ -38,7 +37,7 @@ class Column:
 
 
 def data_home() -> Path:
-    """The user's data folder: `FAIRGYM_DATA_HOME`, or else the platform's place for it."""
+    """Return the user's data folder: `FAIRGYM_DATA_HOME`, or the platform's default."""
     chosen = os.environ.get("FAIRGYM_DATA_HOME")
     if chosen:
         return Path(chosen).expanduser()
@@ -52,7 +51,7 @@ def data_home() -> Path:
 
 
 def need(module: str, doing: str) -> Any:
-    """Imports a module of the extra `data`, `importers` or `ray`, or says how to get it."""
+    """Import a module of an optional extra, or raise an error that says how to install it."""
     import importlib
 
     try:
@@ -65,10 +64,10 @@ def need(module: str, doing: str) -> Any:
 
 
 def read_checksums(folder: Path) -> dict[str, dict[str, Any]]:
-    """The entries of a folder's checksums.json; empty if there is no such file.
+    """Return the entries of a folder's checksums.json; empty if there is no such file.
 
     Raises:
-        FairgymError: the file is not what `write_files` writes.
+        FairgymError: If the file was not written by `write_files`.
     """
     path = folder / CHECKSUMS
     if not path.is_file():
@@ -78,17 +77,17 @@ def read_checksums(folder: Path) -> dict[str, dict[str, Any]]:
         whole = all(map(_is_entry, entries.values()))
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise FairgymError(
-            f"{path} cannot be read, expected JSON with file, bytes and sha256 for each entry"
+            f"{path} cannot be read; it must be JSON with file, bytes and sha256 for each entry"
         ) from error
     if not whole:
         raise FairgymError(
-            f"{path} has an entry without the name of a file beside it, its bytes and its sha256"
+            f"{path} is damaged: each entry must have a file name, its bytes and its sha256"
         )
     return entries
 
 
 def _is_entry(entry: Any) -> bool:
-    """True for the name of a file in the same folder, its size and its sha256."""
+    """Return whether an entry has a file name in the same folder, a size and a sha256."""
     if not isinstance(entry, dict):
         return False
     file, digest = entry.get("file"), entry.get("sha256")
@@ -97,10 +96,10 @@ def _is_entry(entry: Any) -> bool:
 
 
 def read_verified(folder: Path, entry_name: str) -> tuple[bytes, str, Path]:
-    """A file's bytes, its sha256 and its path, once size and sha256 are as recorded.
+    """Return a file's bytes, sha256 and path, after checking size and sha256.
 
     Raises:
-        FairgymError: the file is not recorded, absent, truncated or altered.
+        FairgymError: If the file is not recorded, missing, truncated or altered.
     """
     entry = read_checksums(folder).get(entry_name)
     if entry is None:
@@ -112,20 +111,20 @@ def read_verified(folder: Path, entry_name: str) -> tuple[bytes, str, Path]:
         raise FairgymError(f"{path} cannot be read: {error.strerror or error}") from error
     if len(content) != entry["bytes"]:
         raise FairgymError(
-            f"{path} has {len(content):,} bytes, expected {entry['bytes']:,}: it was truncated "
-            "or altered, so install or import it again"
+            f"{path} has {len(content):,} bytes, expected {entry['bytes']:,}: it is truncated "
+            "or altered; install or import it again"
         )
     found = hashlib.sha256(content).hexdigest()
     if found != entry["sha256"]:
         raise FairgymError(
-            f"{path} has sha256 {found[:16]}..., expected {entry['sha256'][:16]}...: it was "
-            "altered, so install or import it again"
+            f"{path} has sha256 {found[:16]}..., expected {entry['sha256'][:16]}...: it is "
+            "altered; install or import it again"
         )
     return content, found, path
 
 
 def typed(columns: Mapping[str, np.ndarray], schema: Mapping[str, Column]) -> dict[str, np.ndarray]:
-    """The columns of a schema, in its order and in the types of the file."""
+    """Return the columns of a schema, in its order and with its types."""
     return {
         name: columns[name] if column.kind == "string" else columns[name].astype(column.kind)
         for name, column in schema.items()
@@ -138,13 +137,13 @@ def encode_table(
     imputed: Mapping[str, str],
     about: Mapping[str, str],
 ) -> bytes:
-    """A population as the bytes of a parquet file.
+    """Return a population as the bytes of a parquet file.
 
     Args:
-        columns: one array of the same length for each name in `schema`.
-        schema: the columns, in the order in which they are written.
-        imputed: imputed column -> method; kept in the field's metadata beside the unit.
-        about: facts about the whole file, kept in the schema's metadata.
+        columns: One array of equal length for each name in `schema`.
+        schema: Columns in the order in which they are written.
+        imputed: Imputed column -> method; stored with the unit in the field's metadata.
+        about: Facts about the whole file; stored in the schema's metadata.
     """
     pa = need("pyarrow", "writing populations")
     pq = need("pyarrow.parquet", "writing populations")
@@ -172,19 +171,19 @@ def encode_table(
 def decode_table(
     content: bytes, schema: Mapping[str, Column], path: Path
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The columns of a population file and, for each imputed column, how it was imputed.
+    """Return the columns of a population file and the method of each imputed column.
 
     Raises:
-        FairgymError: not a parquet file, or not the columns and types of `schema`.
+        FairgymError: If it is not a parquet file, or has other columns and types than `schema`.
     """
     pa = need("pyarrow", "reading populations")
     pq = need("pyarrow.parquet", "reading populations")
     try:
-        # In this thread alone: read_table's threads still let go of Python's objects after it has
-        # returned, which ends the process with an abort if Python itself ends meanwhile.
+        # Single-threaded: read_table's threads release Python objects after it has returned, which
+        # aborts the process if Python exits meanwhile.
         table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        raise FairgymError(f"{path} is not a parquet file that can be read") from error
+        raise FairgymError(f"{path} is not a readable parquet file") from error
     absent = [name for name in schema if name not in table.column_names]
     if absent:
         raise FairgymError(
@@ -203,7 +202,7 @@ def decode_table(
             array = data.cast(pa.string()).dictionary_encode().combine_chunks()
             levels = np.array(array.dictionary.to_pylist(), dtype=str)
             values = levels[np.asarray(np.from_dlpack(array.indices), np.intp)]
-        else:  # an own copy: Arrow's buffers go with the table; its to_numpy would import pandas
+        else:  # copied: Arrow's buffers go with the table; its to_numpy would import pandas
             values = np.array(np.from_dlpack(data.combine_chunks()))
         values.flags.writeable = False
         columns[name] = values
@@ -214,23 +213,23 @@ def decode_table(
 
 
 def write_files(folder: Path, files: Mapping[str, bytes], versioned: bool) -> None:
-    """Writes files and the checksums.json that names them, replacing what was there.
+    """Write files and the checksums.json that names them, replacing existing ones.
 
     Args:
-        folder: made if absent.
-        files: content by entry name, such as "loan.parquet". Entries of an existing
-            checksums.json that are not among them stay.
-        versioned: put the start of the sha256 into the file names, so that a reader of the old
-            checksums.json still finds the old files until the new one is in place; files that
-            nothing names any longer are then removed.
+        folder: Folder; created if missing.
+        files: Content by entry name, such as "loan.parquet". Other entries of an existing
+            checksums.json stay.
+        versioned: Whether to put the start of the sha256 into the file names. A reader of the old
+            checksums.json then finds the old files until the new one is in place. Files that are
+            no longer named are removed.
 
     Raises:
-        FairgymError: the folder cannot be written (no right, full disk).
+        FairgymError: If the folder cannot be written (no permission, full disk).
     """
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         entries = {}
-        with contextlib.suppress(FairgymError):  # an unreadable one is replaced
+        with contextlib.suppress(FairgymError):  # an unreadable file is replaced
             entries = read_checksums(folder)
         for name, content in sorted(files.items()):
             digest = hashlib.sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""Description of a population: the text of `fairgym data describe`, and its numbers."""
+"""Descriptions of a population: the text of `fairgym data describe`, and its numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
@@ -11,19 +11,19 @@ from fairgym.data.population import BUILT_IN, Population, load_population
 from fairgym.data.populations import core_sign, population_module
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
-MOST_LEVELS = 8  # of a column of texts whose shares are told
+MOST_LEVELS = 8  # of a text column whose shares are printed
 Row = dict[str, Any]
 
 
 def describe_records(name: str, source: str = BUILT_IN) -> list[Row]:
-    """Return the numbers that `describe` tells, as flat records.
+    """Return the numbers of `describe` as flat records.
 
     Args:
-        name: The system, such as "loan".
+        name: Name of the system, such as "loan".
         source: "built-in" or an import, such as "lending-club".
 
     Raises:
-        FairgymError: As `load_population`.
+        FairgymError: See `load_population`.
     """
     module, people = population_module(name), load_population(name, source)
     fitted = people.scores[module.CORE_SCORE].predict(people.columns)
@@ -44,17 +44,17 @@ def describe_records(name: str, source: str = BUILT_IN) -> list[Row]:
 
 
 def describe(name: str, source: str = BUILT_IN) -> str:
-    """Describes a population: people, groups, outcomes, imputed columns, quantiles, scores.
+    """Describe a population: people, groups, outcomes, imputed columns, quantiles, scores.
 
     Args:
-        name: the system, such as "loan".
+        name: Name of the system, such as "loan".
         source: "built-in" or an import, such as "lending-club".
 
     Returns:
         Plain text of several lines.
 
     Raises:
-        FairgymError: as `load_population`.
+        FairgymError: See `load_population`.
     """
     module, people = population_module(name), load_population(name, source)
     kinds: dict[str, list[Row]] = {}
@@ -69,8 +69,8 @@ def describe(name: str, source: str = BUILT_IN) -> str:
     ]
     for column in _text_columns(people):
         shares = (row for row in kinds[column] if row["measure"] == "share")
-        told = ", ".join(f"{row['part']} {_cell(row)}" for row in shares)
-        lines.append(f"  {column}: {told}")
+        listed = ", ".join(f"{row['part']} {_cell(row)}" for row in shares)
+        lines.append(f"  {column}: {listed}")
     for column in getattr(module, "DISPARITY_COLUMNS", ()):
         lines += ["", f"By {column}", *_pivot(kinds[column])]
     imputed = [[row["measure"], row["how"]] for row in kinds.get("imputed", ())]
@@ -83,17 +83,17 @@ def describe(name: str, source: str = BUILT_IN) -> str:
         counts = [f"{row[which]:,.0f}" for which in ("fitted_on", "held_out")]
         value = f"{row['value']:.3f}"
         scores.append([row["part"], row["model"], row["measure"], value, *counts])
-    lines += ["", "Scores (measured on rows held out)", *_table(scores, left=3)]
+    lines += ["", "Scores (measured on held-out rows)", *_table(scores, left=3)]
     before, after = kinds["difference"]
-    told = [
+    differences = [
         ["as in the data", f"{before['value']:.3f}"],
         [f"amplified (bias_strength {people.bias_strength:g})", f"{after['value']:.3f}"],
     ]
-    lines += ["", before["measure"], *_table(told)]
+    lines += ["", before["measure"], *_table(differences)]
     if len(module.GROUPS) > 2:
         pairs = zip(module.GROUPS, people.directions, strict=True)
         listed = ", ".join(f"{label} {d:+.3g}" for label, d in pairs)
-        lines.append(f"  directions (+1 the best group, -1 the worst): {listed}")
+        lines.append(f"  directions (+1 for the best group, -1 for the worst): {listed}")
     return "\n".join(lines)
 
 
@@ -106,7 +106,7 @@ def _row(kind: str, part: str, measure: str, unit: str, value: object, **more: o
 
 
 def _text_columns(people: Population) -> list[str]:
-    """Columns of texts of which few differ."""
+    """Return the text columns with few different values."""
     return [
         column
         for column, values in people.columns.items()
@@ -121,14 +121,14 @@ def _by_level(
     column: str,
     labels: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """People and mean core score of each level of a column; of groups and all the outcomes, too.
+    """Yield people and mean core score of each level of a column; for groups also the outcomes.
 
     Args:
         people: The population.
-        module: What declares it.
+        module: Module that declares it.
         core: Everybody's core score.
         column: The column.
-        labels: Names of its codes 0, 1, ...; without any its levels name themselves.
+        labels: Names of the codes 0, 1, ...; by default the levels themselves.
     """
     values = people.columns[column]
     levels = [(label, values == code, {"code": code}) for code, label in enumerate(labels)]
@@ -146,12 +146,12 @@ def _by_level(
 
 
 def _mean(values: np.ndarray, inside: np.ndarray) -> float | None:
-    """The mean of the rows inside; None where there are none."""
+    """Return the mean of the rows inside; None if there are none."""
     return float(values[inside].mean()) if inside.any() else None
 
 
 def _quantiles(people: Population) -> Iterator[Row]:
-    """Quantiles of every numeric column and score."""
+    """Yield quantiles of every numeric column and score."""
     values = {
         name: column
         for name, column in people.columns.items()
@@ -167,7 +167,7 @@ def _quantiles(people: Population) -> Iterator[Row]:
 
 
 def _scores(people: Population) -> Iterator[Row]:
-    """Quality of each score on the rows held out."""
+    """Yield the quality of each score on held-out rows."""
     for key, score in people.scores.items():
         measure = "auc" if "auc" in score.metrics else "r2"
         yield _row(
@@ -183,11 +183,11 @@ def _scores(people: Population) -> Iterator[Row]:
 
 
 def _amplification(people: Population, module: ModuleType, core: np.ndarray) -> Iterator[Row]:
-    """The difference between the best and the worst group, as in the data and amplified."""
+    """Yield the difference between the best and the worst group, in the data and amplified."""
     group, sign = people.columns["group"], core_sign(module)
     weights = resampling_weights(sign * core, group, people.bias_strength, people.directions)
     pair = extreme_pair(people.directions)
-    high, low = pair if sign > 0 else pair[::-1]  # the group of the higher scores first
+    high, low = pair if sign > 0 else pair[::-1]  # the group with the higher scores first
     what = module.CORE_SCORE + ("" if module.CORE_SCORE in people.columns else " score")
     title = (
         f"Standardised mean difference of the {what}"
@@ -202,7 +202,7 @@ def _amplification(people: Population, module: ModuleType, core: np.ndarray) -> 
 
 
 def _cell(row: Row) -> str:
-    """The value as text: per cent, whole people, else four digits with thousands separated."""
+    """Return a value as text: per cent, whole people, or four digits with separators."""
     value = row["value"]
     if value is None:
         return "-"
@@ -219,12 +219,12 @@ def _pivot(
     across: str = "measure",
     **ends: Mapping[str, str],
 ) -> list[str]:
-    """Records as an aligned table.
+    """Return records as an aligned table.
 
     Args:
         rows: The records.
-        down: The field that names the rows.
-        across: The field that names the columns.
+        down: Field that names the rows.
+        across: Field that names the columns.
         **ends: Further columns: heading -> name of the row -> text.
     """
     table: dict[str, list[str]] = {}
@@ -237,7 +237,7 @@ def _pivot(
 
 
 def _table(rows: list[list[str]], left: int = 1) -> list[str]:
-    """Rows of text as aligned lines: the first `left` columns to the left, others to the right."""
+    """Return rows of text as lines; the first `left` columns are left-aligned, others right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [
         "  "

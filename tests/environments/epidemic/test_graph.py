@@ -70,33 +70,33 @@ def test_communities_are_the_first_division():
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ({"graph": "club"}, "graph has the contact 'club'; it takes 'karate', pairs of numbers"),
-        ({"graph": "0-1,1"}, "graph has the contact '1'; it takes 'karate', pairs of numbers"),
-        ({"graph": ((0, 1), (1, -2))}, "graph has the contact (1, -2); it takes 'karate'"),
-        ({"graph": [(0, 1), (1, 2.5)]}, "graph has the contact (1, 2.5); it takes 'karate'"),
-        ({"graph": ((0, 1, 2),)}, "graph has the contact (0, 1, 2); it takes 'karate'"),
-        ({"graph": ((0, 1), (2, 2))}, "graph pairs person 2 with themselves; it takes contacts"),
-        ({"graph": ()}, "the graph has 0 people; it takes from 1 to 2000"),
+        ({"graph": "club"}, "graph must be 'karate', pairs of numbers"),
+        ({"graph": "0-1,1"}, "graph must be 'karate', pairs of numbers"),
+        ({"graph": ((0, 1), (1, -2))}, "graph must be 'karate', pairs of numbers"),
+        ({"graph": [(0, 1), (1, 2.5)]}, "graph must be 'karate', pairs of numbers"),
+        ({"graph": ((0, 1, 2),)}, "graph must be 'karate', pairs of numbers"),
+        ({"graph": ((0, 1), (2, 2))}, "graph pairs person 2 with themselves; a contact needs two"),
+        ({"graph": ()}, "the graph must have from 1 to 2,000 people, got 0"),
         (
             {"graph": BARBELL, "population": 5},
-            "population is 5 and the graph has 6 people; population takes at least 6",
+            "population must be at least 6, the number of people in the graph, got 5",
         ),
         (
             {"population": 60},
-            "population is 60 and the graph has 34 people; population takes 34",
+            "population must be 34, the number of people in the graph, got 60",
         ),
         ({"population": -1}, "population is -1; it takes a whole number from 0 to 2000"),
         (
             {"graph": BARBELL, "communities": (0, 1, 2, 0, 1, 1)},
-            "communities has 6 entries, of [0, 1, 2]; it takes 0 or 1 for each of 6 people",
+            "communities must have 0 or 1 for each of 6 people, and both must occur, got 6 entries",
         ),
         (
             {"graph": BARBELL, "communities": (0, 1)},
-            "communities has 2 entries, of [0, 1]; it takes 0 or 1 for each of 6 people",
+            "communities must have 0 or 1 for each of 6 people, and both must occur, got 2 entries",
         ),
         (
             {"graph": ((0, 1), (2, 3)), "population": 5},
-            "communities is empty, and the graph divides into 4 parts, not two; communities takes",
+            "the graph divides into 4 parts instead of two; set communities to 0 or 1 for each",
         ),
     ],
 )
@@ -110,6 +110,8 @@ def test_without_networkx_communities_have_to_be_given(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     assert fairgym.make("epidemic").population == 34
     path = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))
-    with pytest.raises(FairgymError, match=r"takes networkx: install fairgym\[graph\], or give 0"):
+    with pytest.raises(
+        FairgymError, match=r"needs networkx: install fairgym\[graph\], or set communities"
+    ):
         fairgym.make("epidemic", graph=path)
     assert fairgym.make("epidemic", graph=path, communities=(0, 0, 0, 0, 1, 1, 1)).population == 7

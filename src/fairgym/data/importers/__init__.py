@@ -1,11 +1,11 @@
-"""One module per full data set that a user may have; an importer is added by adding its module.
+"""One module per full data set that a user may have. To add an importer, add its module here.
 
-Such a module has
+A module has:
 
-- `SOURCE`: the name on the command line and in the user's data folder;
+- `SOURCE`: name on the command line and in the user's data folder;
 - `POPULATION`: the population that it fills, such as "loan";
-- `FILE`: what file the command takes, in a few words;
-- `run(path, *, progress=None) -> report`, whose report prints.
+- `FILE`: short description of the file that the command takes;
+- `run(path, *, progress=None) -> report`; the report can be printed.
 
 A module whose name starts with an underscore is a helper, not an importer.
 """
@@ -16,7 +16,7 @@ from types import ModuleType
 
 
 def importer_modules() -> dict[str, ModuleType]:
-    """Source name -> module of the importer, by name."""
+    """Return source name -> importer module, sorted by name."""
     modules = [
         importlib.import_module(f"{__name__}.{module.name}")
         for module in pkgutil.iter_modules(__path__)

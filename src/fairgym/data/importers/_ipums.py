@@ -1,4 +1,4 @@
-"""Reading an IPUMS extract: a DDI codebook (.xml) with its fixed-width or CSV data file.
+"""Reading IPUMS extracts: a DDI codebook (.xml) with its fixed-width or CSV data file.
 
     columns, report = read_extract(
         "meps",
@@ -13,13 +13,13 @@
     columns["age"]  # float64, shape (kept,)
     report.read, report.kept, report.dropped  # {"not of 2014, 2015, 2016": 5, "AGE missing": 1}
 
-A `Variable` has the names under which IPUMS may have it (the first that the extract has is read),
-a function from codes to values that gives NaN for every code that is no answer (not in universe,
-refused, unknown), and labels by which the codebook must call some codes, if it labels them at
-all. Rows with a NaN are dropped and counted, each for its first missing variable. Where the codes
-depend on the name, give a function per name: `Variable({"HICOV": ..., "HINOTCOV": ...})`.
+A `Variable` has three parts. Its names are those that IPUMS may use; the first one in the extract
+is read. Its function maps codes to values, and to NaN for codes that are not answers (not in
+universe, refused, unknown). Its labels must occur in the codebook, if that labels these codes. Rows
+with a NaN are dropped and counted, each for its first missing variable. If the codes depend on the
+name, give a function per name: `Variable({"HICOV": ..., "HINOTCOV": ...})`.
 
-The file is read by ipumspy in pieces, so that memory holds only the rows and columns kept.
+ipumspy reads the file in chunks, so that memory holds only the rows and columns kept.
 """
 
 import gzip
@@ -38,7 +38,7 @@ from fairgym.data import store
 from fairgym.data.importers._report import Report, Sieve, reading
 
 ROWS_AT_ONCE = 50_000
-# What ipumspy raises at a codebook that lacks something.
+# Errors of ipumspy at an incomplete codebook.
 _NOT_A_DDI = (
     ParseError,
     AttributeError,
@@ -57,11 +57,11 @@ class Variable:
     """A variable of an extract.
 
     Attributes:
-        names: names that IPUMS may use, the best first; or name -> decoding function.
-        decode: codes (float64, NaN where blank, shape (n,)) -> values, NaN where missing. Not
-            needed where `names` has the functions.
-        labels: code -> a word of its label in the codebook, or the start of one, in lower case.
-            An extract that labels one of these codes otherwise is refused.
+        names: Names that IPUMS may use, the best first; or name -> decoding function.
+        decode: Maps codes (float64, NaN where blank, shape (n,)) to values, NaN where missing.
+            None if `names` has the functions.
+        labels: Code -> a word of its label in the codebook, or the start of one, in lower case.
+            Extracts with other labels are refused.
     """
 
     names: Sequence[str] | Mapping[str, Decode]
@@ -69,7 +69,7 @@ class Variable:
     labels: Mapping[int, str] = field(default_factory=dict)
 
     def decoder(self, name: str) -> Decode:
-        """The decoding function for a name."""
+        """Return the decoding function for a name."""
         if isinstance(self.names, Mapping):
             return self.names[name]
         assert self.decode is not None
@@ -77,12 +77,12 @@ class Variable:
 
 
 def between(low: float, high: float) -> Decode:
-    """Numbers from low to high, both included, as they are; all others are missing."""
+    """Keep numbers from low to high, both included; all others are missing."""
     return lambda codes: np.where((codes >= low) & (codes <= high), codes, np.nan)
 
 
 def recode(values: Mapping[int, float]) -> Decode:
-    """Codes by a table; codes that are not in it are missing."""
+    """Map codes by a table; codes that are not in it are missing."""
     keys = np.array(sorted(values), np.float64)
     table = np.array([values[int(key)] for key in keys], np.float64)
 
@@ -94,10 +94,10 @@ def recode(values: Mapping[int, float]) -> Decode:
 
 
 def amounts(low: float, high: float) -> Decode:
-    """Amounts in dollars from low to high; numbers of six or more nines are missing.
+    """Keep amounts in dollars from low to high; numbers of six or more nines are missing.
 
-    IPUMS marks amounts that are unknown, refused or not in universe by a field full of nines,
-    whose last digit may be 5 to 9: 999999, 9999998, 99999996.
+    IPUMS marks amounts that are unknown, refused or not in universe by a field of nines, whose last
+    digit may be 5 to 9: 999999, 9999998, 99999996.
     """
 
     def decode(codes: np.ndarray) -> np.ndarray:
@@ -111,32 +111,31 @@ def amounts(low: float, high: float) -> Decode:
 
 
 def read_codebook(path: Path) -> Any:
-    """The DDI, or one sentence that says why there is none."""
+    """Read the DDI codebook, or raise an error that says why it cannot be read."""
     readers = store.need("ipumspy.readers", "importing IPUMS extracts")
     if not path.is_file() or path.suffix.lower() != ".xml":
         raise FairgymError(
-            f"{path} is not an .xml file, expected the DDI codebook that IPUMS gives with an "
-            "extract (the data file beside it)"
+            f"{path} is not an .xml file; give the DDI codebook of the IPUMS extract, with the "
+            "data file beside it"
         )
     try:
         with warnings.catch_warnings(), reading(path):
-            warnings.simplefilter("ignore")  # that IPUMS wants to be cited: the importers say so
+            warnings.simplefilter("ignore")  # the request to cite IPUMS: importers print it
             codebook = readers.read_ipums_ddi(path)
         structure = codebook.file_description.structure
     except FairgymError:
         raise
     except _NOT_A_DDI as error:
-        raise FairgymError(f"{path} is not a DDI codebook as IPUMS writes it") from error
+        raise FairgymError(f"{path} is not an IPUMS DDI codebook") from error
     if structure != "rectangular":
         raise FairgymError(
-            f"{path} describes a {structure} extract, expected a rectangular one: choose that "
-            "when making the extract"
+            f"{path} describes a {structure} extract; make a rectangular one at IPUMS"
         )
     return codebook
 
 
 def _data_file(path: Path, codebook: Any) -> Path:
-    """The data file: the one that the DDI names, or one of the DDI's own name, beside it."""
+    """Return the data file beside the DDI: the file it names, or one with the DDI's name."""
     named = Path(codebook.file_description.filename or path.stem).name
     stems = dict.fromkeys((named.split(".")[0], path.stem))
     names = [named, f"{named}.gz"]
@@ -146,13 +145,13 @@ def _data_file(path: Path, codebook: Any) -> Path:
         if found.is_file() and {".dat", ".csv"} & set(found.suffixes):
             return found
     raise FairgymError(
-        f"there is no data file beside {path}: expected {named}, or {path.stem} with .dat, .csv, "
+        f"there is no data file beside {path}; expected {named}, or {path.stem} with .dat, .csv, "
         ".dat.gz or .csv.gz"
     )
 
 
 def _find(path: Path, codebook: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
-    """For each column the codebook's description of its variable."""
+    """Return the codebook's description of each column's variable."""
     described = {one.name.upper(): one for one in codebook.data_description}
     found, absent = {}, []
     for column, variable in variables.items():
@@ -163,7 +162,7 @@ def _find(path: Path, codebook: Any, variables: Mapping[str, Variable]) -> dict[
             absent.append(" or ".join(variable.names))
     if absent:
         raise FairgymError(
-            f"{path} has no variable {', '.join(absent)}: add what is missing to the extract at "
+            f"{path} has no variable {', '.join(absent)}; add what is missing to the extract at "
             "IPUMS and import it again"
         )
     for column, one in found.items():
@@ -177,10 +176,10 @@ def _find(path: Path, codebook: Any, variables: Mapping[str, Variable]) -> dict[
 
 
 def _rows(path: Path, width: int) -> int:
-    """The number of lines of a data file.
+    """Return the number of lines of a data file.
 
     Raises:
-        FairgymError: a line is shorter than `width` characters: the file was cut off.
+        FairgymError: If a line is shorter than `width` characters (the file is truncated).
     """
     opener: Any = gzip.open if path.suffix == ".gz" else open
     number = 0
@@ -192,17 +191,17 @@ def _rows(path: Path, width: int) -> int:
             number += 1
             if len(text) < width:
                 raise FairgymError(
-                    f"{path}: line {number:,} has {len(text)} characters, expected {width} or "
-                    "more: the file was cut off or is not the one that the codebook describes"
+                    f"{path}: line {number:,} has {len(text)} characters, expected at least {width}:"
+                    " the file is truncated or not the one that the codebook describes"
                 )
     return number
 
 
 def _pieces(path: Path, codebook: Any, found: Mapping[str, Any]) -> Iterator[dict[str, np.ndarray]]:
-    """The codes of the variables, piece by piece, as float64 with NaN where there is no number."""
+    """Yield the codes of the variables in chunks, as float64 with NaN if not a number."""
     readers = store.need("ipumspy.readers", "importing IPUMS extracts")
     pd = store.need("pandas", "importing IPUMS extracts")
-    # Numbers are read as text and get their decimals here: ipumspy makes a blank into a 0.
+    # Numbers are read as text and scaled here, because ipumspy turns blanks into 0.
     plain = [replace(one, shift=None) for one in codebook.data_description]
     codebook = replace(codebook, data_description=plain)
     fixed_width = ".dat" in path.suffixes
@@ -231,23 +230,23 @@ def read_extract(
     years: Sequence[int] | None = None,
     progress: Progress | None = None,
 ) -> tuple[dict[str, np.ndarray], Report]:
-    """Reads the rows of an extract that have every variable.
+    """Read the rows of an extract that have every variable.
 
     Args:
-        source: name of the source.
-        path: the DDI codebook (.xml). The data file lies beside it, under the name in the
-            codebook or the codebook's own with .dat, .csv, .dat.gz or .csv.gz.
-        variables: column -> variable. With `years`, one of the columns is "year".
-        years: rows of other years are dropped and counted; None keeps all.
-        progress: called with (rows read so far, rows in all) after every piece.
+        source: Name of the source.
+        path: The DDI codebook (.xml). The data file is beside it; it has the name in the codebook,
+            or the codebook's name with .dat, .csv, .dat.gz or .csv.gz.
+        variables: Column -> variable. With `years`, one of the columns is "year".
+        years: Rows of other years are dropped and counted; None keeps all.
+        progress: Called with (rows read so far, total rows) after every chunk.
 
     Returns:
-        Column -> values of the rows kept, float64, shape (kept,); and a report with the counts.
+        Column -> values of the kept rows, float64, shape (kept,); and a report with the counts.
 
     Raises:
-        FairgymError: no DDI or no data file; a hierarchical extract; a variable is absent (the
-            sentence names it) or labelled otherwise than expected; a line is cut off; a
-            truncated gzip file; no row can be used.
+        FairgymError: If the DDI or the data file is missing, the extract is hierarchical, a
+            variable is missing (the message names it) or has unexpected labels, a line or a gzip
+            file is truncated, or no row can be used.
     """
     path = Path(path)
     codebook = read_codebook(path)
@@ -265,9 +264,11 @@ def read_extract(
                     progress(report.read, max(rows, report.read))
         except FairgymError:
             raise
-        except ValueError as error:  # what pandas says of a file that is not as described
+        except ValueError as error:  # error of pandas if the file is not as described
             reason = " ".join(str(error).split())
-            raise FairgymError(f"{data_file} is not as {path} describes it: {reason}") from error
+            raise FairgymError(
+                f"{data_file} does not match its codebook {path}: {reason}"
+            ) from error
     report.require_rows("row")
     return {name: np.concatenate([part[name] for part in parts]) for name in variables}, report
 
@@ -279,7 +280,7 @@ def _keep(
     years: Sequence[int] | None,
     report: Report,
 ) -> dict[str, np.ndarray]:
-    """Decodes a piece and drops the rows of other years and those with a missing value."""
+    """Decode a chunk; drop rows of other years and rows with a missing value."""
     values = {column: variables[column].decoder(used[column])(codes[column]) for column in codes}
     rows = Sieve(len(next(iter(values.values()))), report.dropped)
     if years is not None:

@@ -1,4 +1,4 @@
-"""What importers share: the account of an import, rows dropped for a reason, errors of reading."""
+"""Shared code of importers: the report, dropped rows by reason, and read errors."""
 
 import contextlib
 import gzip
@@ -14,21 +14,21 @@ from fairgym.core.errors import FairgymError
 
 @dataclass
 class Report:
-    """Account of an import; `print` it.
+    """Report of an import; `print` it.
 
     Attributes:
-        source: name of the source.
-        path: the data file that was read.
-        folder: folder of the new population.
-        what: what a row holds, in the plural.
-        read: rows read.
-        kept: rows kept.
-        dropped: reason -> rows left out for it (each row counts once, for the first reason).
-        years: survey years that were kept, where they are chosen.
-        shares: words -> share of the rows kept that they are true of ("insured", "default").
-        bias_strength: fitted resampling strength.
-        metrics: score -> its figures on held-out rows.
-        cite: where the source says how it is to be cited; "" if it does not ask for it.
+        source: Name of the source.
+        path: The data file that was read.
+        folder: Folder of the new population.
+        what: Name of the rows, in the plural.
+        read: Rows read.
+        kept: Rows kept.
+        dropped: Reason -> number of dropped rows (each row counts once, for its first reason).
+        years: Survey years that were kept, if they are selected.
+        shares: Name -> share of the kept rows ("insured", "default").
+        bias_strength: Fitted resampling strength.
+        metrics: Score -> its metrics on held-out rows.
+        cite: Address of the source's citation guide; "" if it asks for none.
     """
 
     source: str
@@ -57,7 +57,7 @@ class Report:
         for name, metrics in self.metrics.items():
             measure = "auc" if "auc" in metrics else "r2"
             lines.append(
-                f"  {name} score: {measure.upper()} {metrics[measure]:.3f} on rows held out"
+                f"  {name} score: {measure.upper()} {metrics[measure]:.3f} on held-out rows"
             )
         lines.append(f"  bias_strength {self.bias_strength:g}")
         if self.cite:
@@ -65,44 +65,44 @@ class Report:
         return "\n".join(lines)
 
     def require_rows(self, kind: str) -> None:
-        """Leave reasons out that concern no row.
+        """Remove reasons without rows, and check that a row is left.
 
         Args:
-            kind: what could not be used, for the message.
+            kind: Name of the rows, for the message.
 
         Raises:
-            FairgymError: no row is kept.
+            FairgymError: If no row is kept.
         """
         self.dropped = {reason: count for reason, count in self.dropped.items() if count}
         if not self.kept:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
             raise FairgymError(
-                f"{self.path} has no {kind} that can be used ({self.read:,} rows read; dropped: "
+                f"{self.path} has no usable {kind} ({self.read:,} rows read; dropped: "
                 f"{reasons or 'none'})"
             )
 
 
 class Sieve:
-    """Rows of a piece of a file, some of which are dropped for a reason.
+    """Rows of a chunk of a file, with those dropped by reason.
 
     Attributes:
-        left: True for the rows that are not dropped, shape (rows,).
-        dropped: reason -> rows, of all pieces.
+        left: True for rows that are not dropped, shape (rows,).
+        dropped: Reason -> number of dropped rows in all chunks.
     """
 
     def __init__(self, rows: int, dropped: dict[str, int]) -> None:
-        """Begin with all rows."""
+        """Start with all rows."""
         self.left, self.dropped = np.ones(rows, bool), dropped
 
     def drop(self, reason: str, rows: np.ndarray) -> None:
-        """Drop rows, and count those that have not been dropped before."""
+        """Drop rows and count those that were not dropped before."""
         self.dropped[reason] = self.dropped.get(reason, 0) + int((self.left & rows).sum())
         self.left = self.left & ~rows
 
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Say in one sentence why a file cannot be read."""
+    """Turn read errors into one sentence that says why a file cannot be read."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

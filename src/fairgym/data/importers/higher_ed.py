@@ -1,15 +1,15 @@
-"""Import of IPUMS Higher Ed: the National Survey of College Graduates, the people of MAFE-Edu.
+"""Importer of IPUMS Higher Ed: the National Survey of College Graduates, the people of MAFE-Edu.
 
-An extract with the variables of Table 6 of the MAFE paper and YEAR and AGE: GENDER (or SEX),
-MINRTY, RACETH (or RACE), NBAMEMG, NDGMEMG, REGION, NOCPRMG, SALARY, HRSWK, EMSEC, EMSIZE, UGLOANR
-(or UGLOAN), GRLOANR (or GRLOAN), DGRDG, GPA. As in the paper a row with a missing value is
-dropped: no answer, suppressed, or skipped because the question did not apply (no job, so no
-salary), but for loans, where a skip means no debt.
+It reads an extract with the variables of table 6 of the MAFE paper plus YEAR and AGE: GENDER (or
+SEX), MINRTY, RACETH (or RACE), NBAMEMG, NDGMEMG, REGION, NOCPRMG, SALARY, HRSWK, EMSEC, EMSIZE,
+UGLOANR (or UGLOAN), GRLOANR (or GRLOAN), DGRDG, GPA. As in the paper, rows with a missing value are
+dropped: no answer, suppressed, or skipped because the question did not apply (without a job there
+is no salary). For loans a skip means no debt.
 
-What a code means is taken from the labels in the extract's own codebook wherever the survey's
-coding is not the same in all years and samples: sex, minority, race, region, loans, GPA. A loan or
-GPA in bands becomes the middle of its band ("$10,001 - $20,000" is 15,000 dollars, "less than
-$10,000" 5,000, "$90,001 or more" 90,000; "3.25 - 3.74" is 3.495). Rows are not weighted.
+Codes of sex, minority, race, region, loans and GPA differ between years and samples. Their meaning
+is taken from the labels in the extract's codebook. A loan or GPA in bands becomes the middle of its
+band: "$10,001 - $20,000" is 15,000 dollars, "less than $10,000" 5,000, "$90,001 or more" 90,000;
+"3.25 - 3.74" is 3.495. Rows are not weighted.
 """
 
 import re
@@ -29,14 +29,14 @@ from fairgym.data.store import typed
 SOURCE = "higher-ed"
 POPULATION = "education"
 FILE = "the DDI codebook (.xml) of an IPUMS Higher Ed extract, its .dat or .csv beside it"
-# The paper's years. Where an extract has none of them, its latest survey is taken.
+# The paper's years. If an extract has none of them, its latest survey is used.
 YEARS = (2014, 2015, 2016)
 
 
 Labels = Mapping[int, str]  # code -> label in lower case
 Meaning = Callable[[str], float | None]
 
-# Words of labels that are no answer; a skipped question is none either, but for loans.
+# Words in labels that are not answers. A skipped question is an answer only for loans.
 _NO_ANSWER = (
     "missing",
     "suppress",
@@ -51,26 +51,26 @@ SKIPPED = "logical skip"
 
 
 def _answer(label: str) -> bool:
-    """True for a label that is an answer."""
+    """Return whether a label is an answer."""
     return SKIPPED not in label and not any(word in label for word in _NO_ANSWER)
 
 
 def sex(label: str) -> float | None:
-    """1 for women, 0 for men."""
+    """Return 1 for women, 0 for men."""
     return {"f": 1.0, "w": 1.0, "m": 0.0}.get(label[:1])
 
 
 def minority(label: str) -> float | None:
-    """0 for no, 1 for yes."""
+    """Return 0 for no, 1 for yes."""
     if label.startswith("no"):
         return 0.0
     return 1.0 if label.startswith(("yes", "minor", "under")) else None
 
 
 def _middle(label: str) -> float | None:
-    """The number in the middle of a band such as "$10,001 - $20,000"; nothing without a number.
+    """Return the middle of a band such as "$10,001 - $20,000"; None without a number.
 
-    Half of "less than x" or "x or less", and x of "x or more".
+    It is x / 2 for "less than x" or "x or less", and x for "x or more".
     """
     numbers = [float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*(?:\.\d+)?", label)]
     if not numbers:
@@ -82,13 +82,13 @@ def _middle(label: str) -> float | None:
 
 
 def grade(label: str) -> float | None:
-    """Middle of a band of grade points, to three decimals."""
+    """Return the middle of a band of grade points, to three decimals."""
     value = _middle(label)
     return None if value is None or value > 4 else round(value, 3)
 
 
 def dollars(label: str) -> float | None:
-    """Middle of a band, to ten dollars; 0 where there is no loan or no degree at the level."""
+    """Return the middle of a band, to ten dollars; 0 without a loan or a degree at the level."""
     value = _middle(label)
     if value is None:
         return 0.0 if label.startswith(("none", "no ", "did not")) else None
@@ -102,17 +102,17 @@ def by_label(
     meaning: str,
     plain: Decode | None,
 ) -> Decode:
-    """Codes by their labels; by `plain` where the codebook labels none of the answers.
+    """Decode codes by their labels, or by `plain` if the codebook labels no answer.
 
     Args:
-        name: name of the variable.
-        labels: label of each code.
-        value: what a label means; codes whose label it does not know are missing.
-        meaning: meaning of the variable, in words.
-        plain: for codes without labels.
+        name: Name of the variable.
+        labels: Label of each code.
+        value: Maps a label to its value; codes with an unknown label are missing.
+        meaning: Meaning of the variable, in words.
+        plain: Decoder for codes without labels.
 
     Raises:
-        FairgymError: `value` knows none of the labels, or there is no label and no `plain`.
+        FairgymError: If `value` knows none of the labels, or there is no label and no `plain`.
     """
     answers = {code: label for code, label in labels.items() if _answer(label)}
     known = {code: value(label) for code, label in answers.items()}
@@ -122,13 +122,13 @@ def by_label(
     if answers or plain is None:
         shown = ", ".join(repr(label) for label in list(answers.values())[:5]) or "none"
         raise FairgymError(
-            f"the codebook labels no code of {name} as {meaning}: its labels are {shown}"
+            f"the codebook labels no code of {name} as {meaning}; its labels are {shown}"
         )
     return plain
 
 
 def race(label: str) -> float | None:
-    """Number of a race in `education.RACES`; "other" for what is none of the named ones."""
+    """Return the index of a race in `education.RACES`; unnamed races are "other"."""
     words = re.sub(r"(non|not)[- ]hispanic( or latino)?", "", label)
     signs = {"multi": "other", "two or more": "other", "more than one": "other"}
     signs |= {"hispanic": "hispanic", "under": "underrepresented", "minorit": "underrepresented"}
@@ -139,16 +139,16 @@ def race(label: str) -> float | None:
 
 
 def division(label: str) -> float | None:
-    """Code 0 to 8 of the Census division; nothing for a place abroad."""
+    """Return the code 0 to 8 of the Census division; None for a place abroad."""
     words = label.replace("mid-atlantic", "middle atlantic")
     found = (code for code, name in enumerate(education.REGIONS) if name.lower() in words)
     return next((float(code) for code in found), None)
 
 
-_GROUPS = recode({code: code for code in range(1, 8)})  # 9 others, 96 to 99 no answer
+_GROUPS = recode({code: code for code in range(1, 8)})  # 9 is other, 96 to 99 no answer
 _GROUP_LABELS = {1: "comput", 5: "engineer"}
 _YEAR = Variable(("YEAR",), between(1900, 2100))
-# Variables whose codes are the same everywhere. Hours in bands (HRSWKGR): 20 or fewer, 21 to 35,
+# Variables whose codes are the same everywhere. Bands of hours (HRSWKGR): 20 or fewer, 21 to 35,
 # 36 to 40, more.
 VARIABLES = {
     "year": _YEAR,
@@ -173,14 +173,14 @@ VARIABLES = {
 
 
 def _loan(name: str, labels: Labels) -> Decode:
-    """Dollars of a loan, in bands or as an amount; a skipped question is no loan."""
+    """Return a decoder of a loan in dollars, in bands or as an amount; a skip means no loan."""
     skips = [code for code, label in labels.items() if SKIPPED in label]
     decode = by_label(name, labels, dollars, "an amount of dollars", amounts(0, 2_000_000))
     return lambda codes: np.where(np.isin(codes, skips), 0.0, decode(codes))
 
 
-# Column -> what a label means, what the labels tell, and for each name of the variable the codes
-# of one without labels (None: it must have labels).
+# Column -> function from label to value, meaning of the labels, and for each name of the variable
+# the decoder without labels (None: labels are required).
 _RACETH = [education.RACES.index(r) for r in ("asian", "white", "underrepresented", "other")]
 _EXPLAINED: dict[str, tuple[Meaning, str, dict[str, Decode | None]]] = {
     "female": (
@@ -204,12 +204,12 @@ _LOANS = {
 
 
 def _variables(described: Mapping[str, Labels]) -> dict[str, Variable]:
-    """`VARIABLES` and those whose codes the codebook explains.
+    """Return `VARIABLES` and the variables whose codes the codebook explains.
 
     Args:
-        described: name of each variable in the extract -> its labels.
+        described: Name of each variable in the extract -> its labels.
     """
-    never = between(1, 0)  # of names that the extract does not have
+    never = between(1, 0)  # for names that are not in the extract
     variables = dict(VARIABLES)
     for column, (value, meaning, names) in _EXPLAINED.items():
         variables[column] = Variable(
@@ -228,7 +228,7 @@ def _variables(described: Mapping[str, Labels]) -> dict[str, Variable]:
 
 
 def _labels(path: Path) -> dict[str, Labels]:
-    """Name of each variable in the codebook -> the labels of its codes."""
+    """Return variable name -> labels of its codes, from the codebook."""
     return {
         one.name.upper(): {
             int(code): str(label).strip().lower()
@@ -240,23 +240,23 @@ def _labels(path: Path) -> dict[str, Labels]:
 
 
 def _years(path: Path, years: Sequence[int] | None) -> tuple[int, ...]:
-    """The survey years to keep: those asked for, else `YEARS`, else the latest in the extract."""
+    """Return the survey years to keep: the given years, `YEARS`, or the latest in the extract."""
     found, _ = _ipums.read_extract(SOURCE, path, {"year": _YEAR})
     present = np.unique(found["year"]).astype(int).tolist()
     wanted = YEARS if years is None else tuple(years)
     chosen = tuple(year for year in present if year in wanted)
     if not chosen and years is not None:
         raise FairgymError(
-            f"{path} has no survey of {', '.join(map(str, wanted))}: it has "
+            f"{path} has no survey of {', '.join(map(str, wanted))}; it has "
             f"{', '.join(map(str, present))}"
         )
     return chosen or (present[-1],)
 
 
 def population_columns(read: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The columns of the education population from what was read, in the types of the file.
+    """Return the columns of the education population, with the types of the file.
 
-    The group is MINRTY's, whatever the race.
+    The group is MINRTY, whatever the race.
     """
     named = np.array(education.RACES)[read["race"].astype(int)]
     columns = {**read, **education.race_columns(named), "group": read["group"]}
@@ -269,24 +269,24 @@ def import_higher_ed(
     years: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Imports an IPUMS Higher Ed extract; the education population then has "higher-ed".
+    """Import an IPUMS Higher Ed extract as the source "higher-ed" of the education population.
 
-    Kept are the people of the surveys of 2014 to 2016, or of the latest one if the extract has
-    none of these, who have every value. The GPA score and bias_strength are fitted on the import.
-    An earlier import is replaced only when the new one is complete.
+    It keeps people with every value from the surveys of 2014 to 2016, or from the latest survey if
+    the extract has none of these. The GPA score and `bias_strength` are fitted on the import. An
+    earlier import is replaced once the new one is complete.
 
     Args:
-        path: the DDI codebook (.xml), with the data file beside it.
-        years: survey years to keep instead.
-        progress: called with (rows read so far, rows in all) after every piece.
+        path: The DDI codebook (.xml), with the data file beside it.
+        years: Survey years to keep instead.
+        progress: Called with (rows read so far, total rows) after every chunk.
 
     Returns:
-        Counts of rows read, kept and dropped by reason, and the figures of the fitted score.
+        Counts of rows read, kept and dropped by reason, and the metrics of the fitted score.
 
     Raises:
-        FairgymError: as `read_extract` in `fairgym.data.importers._ipums`; labels that are not
-            understood; none of the years asked for; too few people to fit a score on; the data
-            folder cannot be written.
+        FairgymError: If `read_extract` (`fairgym.data.importers._ipums`) raises one, labels are not
+            understood, none of the given years is in the extract, there are too few people to fit
+            a score, or the data folder cannot be written.
     """
     path = Path(path)
     variables = _variables(_labels(path))

@@ -1,7 +1,7 @@
-"""Import of the full Lending Club file: the Kaggle CSV of accepted loans, 2007 to 2018.
+"""Importer of the full Lending Club file: the Kaggle CSV of accepted loans, 2007 to 2018.
 
-The file has about 2.3 million rows of 150 columns. It is read in pieces, of which only the
-needed columns of resolved loans are kept, so that memory stays far below the file's size.
+The file has about 2.3 million rows of 150 columns. It is read in chunks, and only the needed
+columns of resolved loans are kept, so that memory stays far below the file's size.
 """
 
 import gzip
@@ -25,7 +25,7 @@ POPULATION = "loan"
 FILE = "the Kaggle CSV of accepted loans, or the CSV compressed with gzip"
 ROWS_AT_ONCE = 50_000
 LONGEST_HEADER = 2**20  # bytes
-LARGEST = 1e9  # of any number of a loan; the file's highest income is below 1.2e8
+LARGEST = 1e9  # allowed for any number of a loan; the file's highest income is below 1.2e8
 
 NEEDED = (
     "loan_amnt",
@@ -42,23 +42,23 @@ NEEDED = (
     "sub_grade",
     "application_type",
 )
-# Joint applications have their own income and debt ratio, in files from 2015 on.
+# Joint applications have a joint income and debt ratio, in files from 2015 on.
 OPTIONAL = ("annual_inc_joint", "dti_joint")
 
 _OUTSIDE_POLICY = "Does not meet the credit policy. Status:"
 REPAID = ("Fully Paid", _OUTSIDE_POLICY + "Fully Paid")
 DEFAULTED = ("Charged Off", "Default", _OUTSIDE_POLICY + "Charged Off")
 
-# Where a loan's numbers come from, in the order in which `_keep` looks at them.
+# Source columns of a loan's numbers, in the order in which `_keep` checks them.
 _SOURCE_NAMES = NEEDED[:7]
 
-# Not strptime: its month names change with the user's locale.
+# Not strptime: its month names depend on the user's locale.
 _MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(" "))}
 
 
 def _month_number(dates: Any) -> np.ndarray:
-    """Months since year 0 of "Dec-2015"; NaN where there is no such date."""
+    """Return months since year 0 of dates such as "Dec-2015"; NaN if there is no such date."""
     pd = store.need("pandas", "importing")
     month = dates.str.slice(0, 3).map(_MONTHS).to_numpy(np.float64)
     year = pd.to_numeric(dates.str.slice(4, 8), errors="coerce").to_numpy(np.float64)
@@ -66,14 +66,14 @@ def _month_number(dates: Any) -> np.ndarray:
 
 
 def _number(column: Any) -> np.ndarray:
-    """Numbers of a text column such as "13.99", " 13.99%" or " 36 months"; NaN where none."""
+    """Parse a text column such as "13.99", " 13.99%" or " 36 months"; NaN if not a number."""
     pd = store.need("pandas", "importing")
     cleaned = column.str.replace("%", "").str.replace("months", "").str.strip()
     return pd.to_numeric(cleaned, errors="coerce").to_numpy(np.float64)
 
 
 def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
-    """The columns of the resolved loans in a piece of the file; counts the others."""
+    """Return the columns of a chunk's resolved loans, and count the dropped rows."""
     status = piece["loan_status"].str.strip()
     rows = Sieve(len(piece), dropped)
     drop = rows.drop
@@ -113,7 +113,7 @@ def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
         drop(f"{name} not above zero", values <= 0)
 
     term = columns["term"]
-    # A loan that was charged off before any payment has no last payment: it paid 0 months.
+    # A loan that was charged off before any payment has no last payment; it paid 0 months.
     issued, last = _month_number(piece["issue_d"]), _month_number(piece["last_pymnt_d"])
     paid = np.where(piece["last_pymnt_d"].isna().to_numpy(), 0.0, last - issued)
     drop("issue_d or last_pymnt_d unreadable", bad & (np.isnan(paid) | np.isnan(issued)))
@@ -127,7 +127,7 @@ def _keep(piece: Any, dropped: dict[str, int]) -> dict[str, np.ndarray]:
 
 
 def _pieces(path: Path, progress: Callable[[int, int], None] | None) -> Iterator[Any]:
-    """Pieces of the file as data frames of text, with only the columns that are used."""
+    """Yield chunks of the file as data frames of text, with only the used columns."""
     pd = store.need("pandas", "importing")
     wanted = set(NEEDED) | set(OPTIONAL)
     total = path.stat().st_size
@@ -135,15 +135,15 @@ def _pieces(path: Path, progress: Callable[[int, int], None] | None) -> Iterator
         start = raw.read(4)
         raw.seek(0)
         if not start:
-            raise FairgymError(f"{path} is empty, expected the Lending Club CSV")
+            raise FairgymError(f"{path} is empty; expected the Lending Club CSV")
         if start.startswith(b"PK"):
-            raise FairgymError(f"{path} is a zip archive: unpack it and import the CSV in it")
+            raise FairgymError(f"{path} is a zip archive; unpack it and import the CSV in it")
         packed = start.startswith(b"\x1f\x8b")
         binary: Any = gzip.GzipFile(fileobj=raw) if packed else raw
         header = binary.readline(LONGEST_HEADER)
         if len(header) == LONGEST_HEADER and not header.endswith(b"\n"):
             raise FairgymError(
-                f"{path} has a first line of over {LONGEST_HEADER:,} bytes: expected the header of"
+                f"{path} has a first line of over {LONGEST_HEADER:,} bytes; expected the header of"
                 " the Lending Club CSV"
             )
         binary.seek(0)
@@ -160,8 +160,8 @@ def _pieces(path: Path, progress: Callable[[int, int], None] | None) -> Iterator
             absent = [name for name in NEEDED if name not in piece.columns]
             if first and absent:
                 raise FairgymError(
-                    f"{path} has no column {', '.join(absent)}: expected the Lending Club CSV of "
-                    "accepted loans, with its own column names"
+                    f"{path} has no column {', '.join(absent)}; expected the Lending Club CSV of "
+                    "accepted loans with its original column names"
                 )
             first = False
             yield piece
@@ -172,7 +172,7 @@ def _pieces(path: Path, progress: Callable[[int, int], None] | None) -> Iterator
 def _read(
     path: Path, report: Report, progress: Callable[[int, int], None] | None
 ) -> dict[str, np.ndarray]:
-    """Streams the file; says in one sentence why it cannot be read."""
+    """Read the file in chunks, or raise an error that says why it cannot be read."""
     pd = store.need("pandas", "importing")
     parts: list[dict[str, np.ndarray]] = []
     with reading(path):
@@ -181,10 +181,10 @@ def _read(
                 report.read += len(piece)
                 parts.append(_keep(piece, report.dropped))
         except pd.errors.EmptyDataError as error:
-            raise FairgymError(f"{path} has no header, expected the Lending Club CSV") from error
+            raise FairgymError(f"{path} has no header; expected the Lending Club CSV") from error
         except pd.errors.ParserError as error:
             reason = " ".join(str(error).split())
-            raise FairgymError(f"{path} is not a CSV file that can be read: {reason}") from error
+            raise FairgymError(f"{path} is not a readable CSV file: {reason}") from error
     report.kept = sum(len(part["defaulted"]) for part in parts)
     report.require_rows("resolved loan")
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -195,29 +195,29 @@ def import_lending_club(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Imports the full Lending Club file; afterwards the source "lending-club" exists.
+    """Import the full Lending Club file as the source "lending-club" of the loan population.
 
-    Kept are the resolved loans (fully paid, charged off or in default) with every needed value.
-    Joint applications count with their joint income and debt ratio where the file has them.
-    The months to default run from issue_d to last_pymnt_d. Race is imputed from FICO, as in the
-    built-in population; scores and bias_strength are fitted on the import.
-
-    An earlier import is replaced only when the new one is complete.
+    It keeps resolved loans (fully paid, charged off or in default) with every needed value. Joint
+    applications have their joint income and debt ratio if the file has them. The months to default
+    are counted from issue_d to last_pymnt_d. Race is imputed from FICO, as in the built-in
+    population. Scores and `bias_strength` are fitted on the import. An earlier import is replaced
+    once the new one is complete.
 
     Args:
-        path: the CSV, or the CSV compressed with gzip.
-        progress: called with (bytes read so far, bytes in all) after every piece.
+        path: The CSV, or the CSV compressed with gzip.
+        progress: Called with (bytes read so far, total bytes) after every chunk.
 
     Returns:
-        Counts of rows read, kept and dropped by reason, and the figures of the fitted scores.
+        Counts of rows read, kept and dropped by reason, and the metrics of the fitted scores.
 
     Raises:
-        FairgymError: no such file; not a CSV; a truncated gzip file; a needed column is absent
-            (the sentence names it); no usable loan; the data folder cannot be written.
+        FairgymError: If the file is missing, not a CSV or a truncated gzip file, a needed column is
+            missing (the message names it), there is no usable loan, or the data folder cannot be
+            written.
     """
     path = Path(path)
     if not path.is_file():
-        raise FairgymError(f"{path} is not a file, expected the Lending Club CSV or CSV.gz")
+        raise FairgymError(f"{path} is not a file; expected the Lending Club CSV or CSV.gz")
     report = Report(SOURCE, str(path), what="loans")
     columns: dict[str, np.ndarray] = _read(path, report, progress)
 

@@ -1,14 +1,14 @@
-"""Import of the Medical Expenditure Panel Survey from IPUMS: the people of MAFE-Health.
+"""Importer of the Medical Expenditure Panel Survey from IPUMS: the people of MAFE-Health.
 
-An extract of IPUMS MEPS with the variables of table 4 of Lazri et al. for 2014 to 2016: YEAR, AGE,
-SEX, REGIONMEPS, FAMSIZE, RACEA, USBORN, EDUC, HINOTCOV, CHOLHIGHEV, SMOKENOW, INCTOT, FTOTVAL,
-POVLEV, AEFFORT, ANERVOUS, ARESTLESS, AHOPELESS, ASAD, AWORTHLESS, HEALTH. Where the paper writes
-another name for the same (REGION, RACE, HICOV), that name does as well.
+It reads an extract of IPUMS MEPS with the variables of table 4 of Lazri et al. for 2014 to 2016:
+YEAR, AGE, SEX, REGIONMEPS, FAMSIZE, RACEA, USBORN, EDUC, HINOTCOV, CHOLHIGHEV, SMOKENOW, INCTOT,
+FTOTVAL, POVLEV, AEFFORT, ANERVOUS, ARESTLESS, AHOPELESS, ASAD, AWORTHLESS, HEALTH. The paper's
+other names for the same variables (REGION, RACE, HICOV) are accepted as well.
 
-Codes are those of the IPUMS Health Surveys. Whatever is no answer (not in universe, refused, not
-ascertained, unknown) is missing, and a row with a missing value is dropped, as in the paper. So
-children drop out: the questions about smoking and distress are asked of adults only. RACEA does
-not know Hispanic origin, so Hispanic people count by their race.
+Codes are those of the IPUMS Health Surveys. Codes that are not answers (not in universe, refused,
+not ascertained, unknown) are missing. Rows with a missing value are dropped, as in the paper. This
+drops children, since only adults are asked about smoking and distress. RACEA does not contain
+Hispanic origin, so Hispanic people count by their race.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,8 @@ POPULATION = "health"
 FILE = "the DDI codebook (.xml) of an IPUMS MEPS extract, its .dat or .csv beside it"
 YEARS = (2014, 2015, 2016)
 
-# EDUC -> years of schooling, 16 and over by degree. 996 (no degree, years unknown) and up is
-# missing, 0 is not in universe.
+# EDUC -> years of schooling, from 16 on by degree. Codes from 996 (no degree, years unknown) on are
+# missing; 0 is not in universe.
 EDUCATION_YEARS = {
     100: 10,  # 12th grade or less, no diploma
     101: 6,  # grade 8 or less
@@ -53,26 +53,26 @@ EDUCATION_YEARS = {
     501: 18,
     502: 19,
     503: 20,
-    504: 14,  # other degree: below a bachelor's for the most part
+    504: 14,  # other degree: mostly below a bachelor's
 }
 _NO_YES = recode({1: 0, 2: 1})
 _OFTEN = between(0, 4)  # 0 none to 4 all of the time; 6 not in universe, 7 to 9 unknown
 
 
 def _race(codes: np.ndarray) -> np.ndarray:
-    """RACEA in hundreds: 1 white, 2 black, 4 Asian or Pacific, 3 and 5 and 6 other."""
+    """Decode RACEA by its hundreds: 1 white, 2 black, 4 Asian or Pacific, 3, 5 and 6 other."""
     hundreds = np.floor(codes / 100)
     known = np.isin(hundreds, [1, 2, 3, 4, 5, 6])
     return np.where(known, hundreds, np.nan)
 
 
 def _born_in_us(codes: np.ndarray) -> np.ndarray:
-    """USBORN: 10 to 12 no, 20 yes; 96 to 99 unknown."""
+    """Decode USBORN: 10 to 12 no, 20 yes, 96 to 99 unknown."""
     known = ((codes >= 10) & (codes <= 12)) | (codes == 20)
     return np.where(known, codes == 20, np.nan)
 
 
-# A year's income can be a loss, which counts as the lowest income; see `health.LOWEST_INCOME`.
+# A year's income can be a loss; it then counts as `health.LOWEST_INCOME`.
 _INCOME = amounts(-5_000_000, 5_000_000)
 VARIABLES = {
     "year": Variable(("YEAR",), between(1900, 2100)),
@@ -95,12 +95,12 @@ VARIABLES = {
     "hopeless": Variable(("AHOPELESS",), _OFTEN, {0: "none", 4: "all"}),
     "sad": Variable(("ASAD",), _OFTEN, {0: "none", 4: "all"}),
     "worthless": Variable(("AWORTHLESS",), _OFTEN, {0: "none", 4: "all"}),
-    # HINOTCOV asks whether there is no coverage; HICOV, whether there is.
+    # HINOTCOV asks whether there is no coverage, HICOV whether there is.
     "insured": Variable({"HINOTCOV": recode({1: 1, 2: 0}), "HICOV": _NO_YES}),
     "self_rated_health": Variable(("HEALTH",), between(1, 5), {1: "excellent", 5: "poor"}),
     "region": Variable(("REGIONMEPS", "REGION"), between(1, 4), {1: "northeast", 3: "south"}),
 }
-# What `population_columns` sets, as the file says it.
+# Columns that `population_columns` changes, as described in the file.
 _LOWEST_HOW = f"observed; where below {health.LOWEST_INCOME:,.0f} (losses too), that"
 REPAIRED = {
     "personal_income": _LOWEST_HOW,
@@ -112,7 +112,7 @@ RACE_NAMES = {1: "white", 2: "black", 4: "asian"}
 
 
 def population_columns(read: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The columns of the health population from what was read, in the types of the file."""
+    """Return the columns of the health population, with the types of the file."""
     codes = read["race"].astype(int)
     race = np.array([RACE_NAMES.get(code, "other") for code in codes])
     columns = {**read, "race": race, **indicators(race), "group": read["region"] - 1}
@@ -127,23 +127,23 @@ def import_meps(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Imports an IPUMS MEPS extract; afterwards the health population has the source "meps".
+    """Import an IPUMS MEPS extract as the source "meps" of the health population.
 
-    Kept are the people of 2014 to 2016 who answered every question. Incomes below 1,000 dollars a
-    year (losses too) count as 1,000, and a poverty level below 0 as 0. The health risk, the
-    regions' directions and bias_strength are fitted on the import. An earlier import is replaced
-    only when the new one is complete.
+    It keeps people of 2014 to 2016 who answered every question. Incomes below 1,000 dollars a year
+    (including losses) count as 1,000, poverty levels below 0 as 0. The health risk, the regions'
+    directions and `bias_strength` are fitted on the import. An earlier import is replaced once the
+    new one is complete.
 
     Args:
-        path: the DDI codebook (.xml), with the data file beside it.
-        progress: called with (rows read so far, rows in all) after every piece.
+        path: The DDI codebook (.xml), with the data file beside it.
+        progress: Called with (rows read so far, total rows) after every chunk.
 
     Returns:
-        Counts of rows read, kept and dropped by reason, and the figures of the fitted score.
+        Counts of rows read, kept and dropped by reason, and the metrics of the fitted score.
 
     Raises:
-        FairgymError: as `read_extract` in `fairgym.data.importers._ipums`; too few people to fit
-            a score on; the data folder cannot be written.
+        FairgymError: If `read_extract` (`fairgym.data.importers._ipums`) raises one, there are too
+            few people to fit a score, or the data folder cannot be written.
     """
     read, report = read_extract(SOURCE, path, VARIABLES, years=YEARS, progress=progress)
     columns = population_columns(read)

@@ -1,7 +1,7 @@
-"""The education population: its columns, its codes and its fitted GPA score.
+"""The education population: columns, codes and the fitted GPA score.
 
-The columns are those of Table 6 of the MAFE paper (appendix H) that come from IPUMS Higher Ed,
-with the codes that this survey uses.
+The columns are those of table 6 of the MAFE paper (appendix H) that come from IPUMS Higher Ed, with
+the codes of this survey.
 """
 
 from collections.abc import Mapping
@@ -39,16 +39,16 @@ DISPARITY_COLUMNS = {"region": REGIONS}
 # Degrees (DGRDG): bachelor, master, doctorate or professional; the survey's 4 (professional) counts
 # as 3.
 
-# Text of the column race. Hispanic people count as such whatever their race, "native" are
-# American Indians and Alaskans (and Hawaiians, where a survey tells them). Underrepresented
-# minorities are Black, Hispanic and Native people; "underrepresented" is for a survey that does
-# not say which.
+# Values of the column race. Hispanic people count as Hispanic whatever their race. "native" are
+# American Indians and Alaskans (and Hawaiians, if a survey lists them). Underrepresented
+# minorities are Black, Hispanic and Native people; "underrepresented" is for surveys that do not
+# say which.
 RACES = ("white", "black", "asian", "hispanic", "native", "other", "underrepresented")
 MINORITIES = ("black", "hispanic", "native", "underrepresented")
 
 
 def _codes(labels: tuple[str, ...], start: int = 1) -> str:
-    """The meaning of codes as one line."""
+    """Return the meaning of codes as one line."""
     return ", ".join(f"{code} {label}" for code, label in enumerate(labels, start))
 
 
@@ -74,7 +74,7 @@ COLUMNS = {
     "race": Column("string", ", ".join(RACES)),
 }
 
-# What nothing in the environment moves.
+# Columns that nothing in the environment changes.
 FIXED = (
     "female",
     "race_black",
@@ -84,7 +84,7 @@ FIXED = (
     "major_highest",
     "occupation",
 )
-# What the planner's money moves never lowers the score when it improves.
+# Columns that the planner's money moves; an improvement must not lower the score.
 SIGNS: dict[str, int] = {
     "hours_per_week": 1,
     "employer_sector": 1,
@@ -92,16 +92,15 @@ SIGNS: dict[str, int] = {
     "undergraduate_loans": -1,
     "graduate_loans": -1,
 }
-# What the GPA score is fitted on: the survey's columns (Table 6), sex, race and minority status
-# among them, as the paper does, with the codes as numbers. Left out is what a pass through the
-# environment moves (salary, degree, age), so that it does not move the score, and the region,
-# whose nine codes have no order.
+# Features of the GPA score: the survey's columns (table 6) with sex, race and minority status as
+# in the paper, and codes as numbers. Excluded are the columns that change during a pass (salary,
+# degree, age), so that they do not change the score, and the region, whose codes have no order.
 FEATURES = (*FIXED[:4], "group", *FIXED[4:], *SIGNS)
 RIDGE = 1.0
 
 
 def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Degree, salary and debt of each person as yes or no, shape (n,) each."""
+    """Return degree, salary and debt of each person as 0 or 1, shape (n,) each."""
     debt = columns["undergraduate_loans"] + columns["graduate_loans"]
     return {
         "master or more": (columns["degree"] >= 2).astype(np.float64),
@@ -111,33 +110,33 @@ def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def race_columns(race: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns that follow from a person's race: three indicators, group and race.
+    """Return the columns that follow from race: three indicators, group and race.
 
-    White people are the base of the indicators; `race_other` is everyone who is not white, Black
-    or Asian, Hispanic people of any race among them.
+    White people have no indicator. `race_other` is everyone who is not white, Black or Asian,
+    including Hispanic people of any race.
 
     Args:
-        race: one of `RACES` for each person, shape (n,).
+        race: One of `RACES` for each person, shape (n,).
     """
     group = np.isin(race, MINORITIES).astype(np.int8)
     return {**indicators(race), "group": group, "race": np.asarray(race, dtype=str)}
 
 
 def fit_education_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
-    """Fits the score "gpa": a ridge regression of GPA on `FEATURES`, clipped to [0, 4].
+    """Fit the score "gpa": a ridge regression of GPA on `FEATURES`, clipped to [0, 4].
 
-    The penalty is 1 on the squared weights of the standardised features, fitted on 80% of the
-    rows, sampled at random, and judged on the other 20%; the weights of what moves are held to
+    The penalty is 1 on the squared weights of the standardised features. The score is fitted on a
+    random 80% of the rows and evaluated on the other 20%. The weights of movable columns follow
     `SIGNS`.
 
     Args:
-        columns: at least `FEATURES` and gpa, shape (n,) each.
+        columns: At least `FEATURES` and "gpa", shape (n,) each.
 
     Returns:
-        The score by name. Metrics: "r2" on the held-out rows, "rows", "held_out_rows".
+        The score by name, with the metrics "r2" on the held-out rows, "rows" and "held_out_rows".
 
     Raises:
-        FairgymError: fewer than 20 rows, or no scikit-learn.
+        FairgymError: If there are fewer than 20 rows, or scikit-learn is not installed.
     """
     target = np.asarray(columns["gpa"], np.float64)
     parts = split(columns, FEATURES)
@@ -145,8 +144,8 @@ def fit_education_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
 
 
 def fit_bias_strength(columns: Mapping[str, np.ndarray]) -> float:
-    """The `bias_strength` that sets the groups' own GPA 0.5 apart, to 4 digits.
+    """Return the `bias_strength` that sets the groups' GPA 0.5 standard deviations apart.
 
-    It is 0 where they are farther apart than that already.
+    It has 4 digits, and is 0 if they are already farther apart.
     """
     return round(strength_for(np.asarray(columns["gpa"], np.float64), columns["group"]), 4)

@@ -1,8 +1,8 @@
-"""The health population: its columns, its regions and the fitted health risk.
+"""The health population: columns, regions and the fitted health risk.
 
 Columns are the variables of the IPUMS Medical Expenditure Panel Survey that MAFE-Health uses
-(Lazri et al., table 4); names in IPUMS's own writing are in the comments. The built-in rows are
-people of NHANES 2017-18; `fairgym data import meps FILE` brings the survey itself.
+(Lazri et al., table 4); comments give the IPUMS names. The built-in rows are people of NHANES
+2017-18; `fairgym data import meps FILE` imports the survey itself.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ CORE_SCORE = "health_risk"
 CORE_SIGN = -1.0  # a higher risk is worse
 GROUPS = ("Northeast", "Midwest", "South", "West")
 
-# What the planner's public health money moves.
+# Columns that the planner's public health money moves.
 INCOMES = ("personal_income", "family_income", "poverty_level")
 DISTRESS = ("effort", "nervous", "restless", "hopeless", "sad", "worthless")
 MOVABLE = INCOMES + DISTRESS
@@ -64,10 +64,10 @@ FIXED = (
     "high_cholesterol",
     "smokes_now",
 )
-# What the risk is fitted on: never region, the name of the race, insurance or the answer itself.
+# Features of the risk: not region, race text, insurance or self-rated health.
 FEATURES = FIXED + MOVABLE
-# More money never raises the risk and more distress never lowers it, or what the planner pays for
-# would harm; columns as collinear as the three incomes do not say so by themselves.
+# More money must not raise the risk and more distress must not lower it, or the planner's money
+# would harm. The three incomes are so collinear that a free fit does not ensure this.
 SIGNS: dict[str, int] = {**dict.fromkeys(INCOMES, -1), **dict.fromkeys(DISTRESS, 1)}
 LOWEST_RISK, HIGHEST_RISK = 1.0, 5.0
 
@@ -76,7 +76,7 @@ LOWEST_INCOME = 1_000.0
 
 
 def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Two outcomes: insured, and own health called fair or poor."""
+    """Return two outcomes: insured, and self-rated health fair or poor."""
     return {
         "insured": columns["insured"].astype(np.float64),
         "fair or poor health": (columns["self_rated_health"] >= 4).astype(np.float64),
@@ -84,27 +84,28 @@ def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def fit_health_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
-    """Fits the health risk: a linear regression of self-rated health, clipped to [1, 5].
+    """Fit the health risk: a linear regression of self-rated health, clipped to [1, 5].
 
-    It is fitted by least squares on `FEATURES` of 80% of the rows, with the weights of the
-    movable columns held to `SIGNS`, and judged on the other 20%. A column that is constant in the
-    rows (the year of the built-in file) gets the weight 0.
+    It is fitted by least squares on `FEATURES` of 80% of the rows and evaluated on the other 20%.
+    The weights of the movable columns follow `SIGNS`. A constant column (the year of the built-in
+    file) has the weight 0.
 
     Args:
-        columns: at least `FEATURES` and self_rated_health, shape (n,) each.
+        columns: At least `FEATURES` and "self_rated_health", shape (n,) each.
 
     Returns:
-        "health_risk" -> the score, 1 (best) to 5 (worst). Metrics: "r2" on the held-out rows,
-        "rows", "held_out_rows".
+        "health_risk" -> the score, 1 (best) to 5 (worst), with the metrics "r2" on the held-out
+        rows, "rows" and "held_out_rows".
 
     Raises:
-        FairgymError: fewer than 20 rows, everyone of the same health, or no scikit-learn.
+        FairgymError: If there are fewer than 20 rows, all have the same health, or scikit-learn
+            is not installed.
     """
     health = np.asarray(columns["self_rated_health"], np.float64)
     if len(health) and np.ptp(health) == 0:
         raise FairgymError(
-            f"the health risk cannot be fitted: all {len(health):,} people have the self-rated "
-            f"health {health[0]:g}"
+            f"the health risk cannot be fitted: all {len(health):,} people have the same "
+            f"self-rated health, {health[0]:g}"
         )
     parts = split(columns, FEATURES)
     score = linear_score(parts, health, low=LOWEST_RISK, high=HIGHEST_RISK, signs=SIGNS)
@@ -114,6 +115,6 @@ def fit_health_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
 def fit_regions(
     columns: Mapping[str, np.ndarray], scores: Mapping[str, Score]
 ) -> tuple[tuple[float, ...], float]:
-    """Directions of the regions by mean risk, and the `bias_strength` for a difference of 0.5."""
+    """Return the regions' directions by mean risk and the `bias_strength` for 0.5 deviations."""
     core = CORE_SIGN * score_values(scores[CORE_SCORE], columns)
     return fit_amplification(core, columns["group"], len(GROUPS))

@@ -1,4 +1,4 @@
-"""The loan population: its columns (MAFE, table 2), its repairs and its two fitted scores."""
+"""The loan population: columns (MAFE, table 2), repairs and two fitted scores."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -36,11 +36,11 @@ COLUMNS = {
 }
 CORE_SCORE = "qualification"
 GROUPS = ("advantaged", "disadvantaged")
-# The levels of the column race, which are groups as well (`by_race`).
+# The values of the column race, which can also be the groups (`by_race`).
 RACES = ("white", "Asian", "Black", "Hispanic")
 
-# What the scores are fitted on: only what the data have, never group, race or sub-grade, nor
-# anything that the environment makes. "fico" is the mean of fico_low and fico_high.
+# Features of the scores: columns of the data, but not group, race or sub-grade, and nothing that
+# the environment computes. "fico" is the mean of fico_low and fico_high.
 FEATURES = (
     "interest_rate",
     "term",
@@ -51,8 +51,7 @@ FEATURES = (
     "months_since_delinquency",
 )
 MEANS = {"fico": ("fico_low", "fico_high")}
-# What a loan's end moves (equation 9) has the sign that its moves assume: a record that improves
-# never lowers a score.
+# Columns that the end of a loan moves (equation 9): an improvement must not lower a score.
 SIGNS: dict[str, int] = {
     "annual_income": 1,
     "debt_to_income": -1,
@@ -60,16 +59,16 @@ SIGNS: dict[str, int] = {
     "months_since_delinquency": 1,
 }
 
-# Incomes and debt ratios above this quantile of the file are set to it: the largest are a
-# hundred times the median, and a linear score follows them out of all proportion.
+# Incomes and debt ratios above this quantile of the file are set to it. The largest are a hundred
+# times the median, and would dominate a linear score.
 CAP_QUANTILE = 0.995
-# A borrower who was never delinquent. The longest observed gap in the built-in file is 118.
+# Value for a borrower who was never delinquent. The longest gap in the built-in file is 118.
 NEVER_DELINQUENT = 120.0
 NEVER_HOW = "where never delinquent (no value in the source): 120"
 
 
 def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Outcome of each loan: defaulted, and the share of the term that was paid."""
+    """Return the outcomes of each loan: whether it defaulted, and the share of the term paid."""
     return {
         "default share": columns["defaulted"].astype(np.float64),
         "share of term paid": columns["months_to_default"].astype(np.float64) / columns["term"],
@@ -77,20 +76,20 @@ def outcomes(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def cap(values: np.ndarray, quantile: float = CAP_QUANTILE) -> np.ndarray:
-    """Values above a quantile of theirs, set to it; shape (n,)."""
+    """Clip values at one of their quantiles, shape (n,)."""
     return np.minimum(values, np.quantile(values, quantile))
 
 
 def complete(
     columns: Mapping[str, np.ndarray], table: RaceTable, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """Repairs shared by the built-in file and imports, and the imputed race and group.
+    """Apply the repairs shared by the built-in file and imports; impute race and group.
 
     Args:
-        columns: every column but group and race; months_since_delinquency is NaN where the
+        columns: Every column except group and race; months_since_delinquency is NaN if the
             borrower was never delinquent.
         table: P(race | FICO).
-        rng: source of random numbers for race.
+        rng: Generator for race.
 
     Returns:
         All of `COLUMNS`, as float64, int8 or text.
@@ -115,30 +114,31 @@ IMPUTED_BY_COMPLETE = {
 
 
 def fit_loan_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
-    """Fits the qualification score and the payment propensity.
+    """Fit the qualification score and the payment propensity.
 
     "qualification" is a logistic regression (no penalty) of repaid (1 - defaulted).
-    "propensity" is a linear regression of 1 if the loan did not default, else the months to
-    default divided by the term. Both are fitted on `FEATURES` of 80% of the rows, sampled at
-    random with the default share kept, and judged on the other 20%; the weights of what moves are
-    held to `SIGNS`.
+    "propensity" is a linear regression of 1 if the loan did not default, otherwise of the months
+    to default divided by the term. Both are fitted on `FEATURES` of a random 80% of the rows,
+    stratified by default, and evaluated on the other 20%. The weights of movable columns follow
+    `SIGNS`.
 
     Args:
-        columns: at least `FEATURES` (fico_low and fico_high for fico), defaulted and
-            months_to_default, shape (n,) each.
+        columns: At least `FEATURES` (with fico_low and fico_high for fico), "defaulted" and
+            "months_to_default", shape (n,) each.
 
     Returns:
-        The two scores, by name. Metrics: "auc" (qualification) or "r2" (propensity) on the
-        held-out rows, "rows", "held_out_rows".
+        The two scores by name, with the metrics "auc" (qualification) or "r2" (propensity) on the
+        held-out rows, "rows" and "held_out_rows".
 
     Raises:
-        FairgymError: fewer than 20 rows, fewer than 5 of an outcome, or no scikit-learn.
+        FairgymError: If there are fewer than 20 rows or 5 of an outcome, or scikit-learn is not
+            installed.
     """
     defaulted = np.asarray(columns["defaulted"]).astype(bool)
     bad, good = int(defaulted.sum()), int((~defaulted).sum())
     if bad + good < 20 or min(bad, good) < 5:
         raise FairgymError(
-            f"scores need at least 20 loans, 5 of them defaulted and 5 repaid; there are {bad} "
+            f"fitting scores needs at least 20 loans, with 5 defaulted and 5 repaid, got {bad} "
             f"defaulted and {good} repaid"
         )
     paid = np.asarray(columns["months_to_default"], np.float64) / columns["term"]
@@ -151,15 +151,15 @@ def fit_loan_scores(columns: Mapping[str, np.ndarray]) -> dict[str, Score]:
 
 
 def fit_bias_strength(columns: Mapping[str, np.ndarray], scores: Mapping[str, Score]) -> float:
-    """The `bias_strength` that sets the groups' qualification scores 0.5 apart, to 4 digits."""
+    """Return the `bias_strength` (4 digits) that sets the groups' qualification 0.5 apart."""
     return round(strength_for(score_values(scores[CORE_SCORE], columns), columns["group"]), 4)
 
 
 def by_race(data: Population) -> Population:
-    """The population with the races as groups, amplified by their rank in the core score.
+    """Return the population with the races as groups, amplified by their rank in the core score.
 
     Args:
-        data: a loan population in its two groups.
+        data: A loan population with its two groups.
     """
     race = data.columns["race"]
     group = np.select([race == name.lower() for name in RACES], range(len(RACES))).astype(np.int8)

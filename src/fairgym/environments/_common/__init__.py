@@ -1,1 +1,1 @@
-"""Parts that several systems share: moves of features, schedules, regions, sampled people."""
+"""Code that several systems share: moving features, schedules, regions, sampled people."""

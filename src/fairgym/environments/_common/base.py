@@ -1,4 +1,4 @@
-"""What systems derive from: spaces by agent, parameters of people, normalisers of profit."""
+"""Base classes of the systems: spaces by agent, parameters of people, normalisers of profit."""
 
 from typing import Any, NamedTuple
 
@@ -6,17 +6,17 @@ from fairgym.core import ActionSpace, EntitySpace, Environment, Params, param, r
 
 
 class SpacesByAgent(Environment):
-    """An environment with a mapping from agents to spaces for each of the two kinds, cached."""
+    """An environment that caches its observation and action spaces in mappings by agent."""
 
     _observation_spaces: Any
     _action_spaces: Any
 
     def observation_space(self, agent: str) -> EntitySpace:
-        """Space of the agent's observations."""
+        """Return the space of the agent's observations."""
         return self._observation_spaces[require_agent(self, agent)]
 
     def action_space(self, agent: str) -> ActionSpace:
-        """Space of the agent's actions."""
+        """Return the space of the agent's actions."""
         return self._action_spaces[require_agent(self, agent)]
 
 
@@ -25,17 +25,17 @@ class SampledParams(Params):
 
     bias_strength: float = param(
         0.0,
-        "strength s that moves the groups' core attributes apart at the start: resampling"
-        " with weights exp(s d z), d from 1 (best group) to -1 (worst)",
+        "Bias strength s, which sets the groups' core attributes apart at the start: people are"
+        " resampled with weights exp(s d z), d from 1 (best group) to -1 (worst).",
         low=-10.0,
         high=10.0,
     )
 
 
 class PublishedProfit(NamedTuple):
-    """A published normaliser of profit, and the size of the system that it is taken to be for.
+    """A published normaliser of profit and the size of the system that it belongs to.
 
-    The size is an inference: MAFE's table 8 prints bare numbers.
+    The size is inferred: MAFE's table 8 prints bare numbers.
     """
 
     amount: float
@@ -43,5 +43,5 @@ class PublishedProfit(NamedTuple):
     horizon: int
 
     def at(self, population: int, horizon: int) -> float:
-        """The normaliser for other numbers of people and steps, in proportion to both."""
+        """Return the normaliser for other numbers of people and steps, in proportion to both."""
         return self.amount * (population / self.population) * (horizon / self.horizon)

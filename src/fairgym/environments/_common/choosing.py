@@ -1,4 +1,4 @@
-"""Common part of rules of agents that choose one of the people who are there."""
+"""Base of the rules for agents that choose one of the people present."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -8,12 +8,12 @@ from fairgym.core import Entities, Environment, FairgymError, OneEntity, Params
 
 
 class Chooser(eqx.Module):
-    """A rule of an agent that chooses one row of what it sees.
+    """A rule for an agent that chooses one row of its observation.
 
     Attributes:
-        rows: number of rows.
-        nobody: what is chosen if nobody is there: nobody if the agent may, else the first row.
-        column: column that tells who is there; None if nobody is ever absent.
+        rows: Number of rows.
+        nobody: Choice if nobody is present: nobody if that is allowed, else the first row.
+        column: Column that says who is present; None if nobody is ever absent.
     """
 
     rows: int = eqx.field(static=True)
@@ -24,43 +24,43 @@ class Chooser(eqx.Module):
         """Find the column.
 
         Args:
-            env: the environment.
-            agent: the agent that chooses.
-            params: not used.
+            env: The environment.
+            agent: The agent that chooses.
+            params: Unused.
 
         Raises:
-            FairgymError: the agent does not choose one row.
+            FairgymError: If the agent does not choose one row.
         """
         space = env.action_space(agent)
         if not isinstance(space, OneEntity):
             raise FairgymError(
-                f"the rule {type(self).__name__} takes an agent that chooses one of those whom it"
-                f" sees; {agent!r} takes {space.takes}"
+                f"the rule {type(self).__name__} is for an agent that chooses one row of its"
+                f" observation; {agent!r} takes {space.takes}"
             )
         self.rows, self.nobody = space.capacity, space.capacity if space.none else 0
         self.column = column_of(env, agent, space.present) if space.present else None
 
     def present(self, observation: Entities) -> Bool[Array, " rows"]:
-        """True for who is there."""
+        """Return which rows hold a person who is present."""
         if self.column is None:
             return observation.mask
         return observation.mask & (observation.features[:, self.column] > 0.5)
 
     def highest(self, merit: Float[Array, " rows"], among: Bool[Array, " rows"]) -> Int[Array, ""]:
-        """The row with the highest number, the first of several; `nobody` if there are none."""
+        """Return the row with the highest number (the first of ties), or `nobody` without any."""
         row = jnp.argmax(jnp.where(among, merit, -jnp.inf))
         return jnp.where(jnp.any(among), row, self.nobody).astype(jnp.int32)
 
 
 def column_of(env: Environment, agent: str, feature: str) -> int:
-    """Place of a feature among those of an agent's rows.
+    """Return the index of a feature in an agent's rows.
 
     Raises:
-        FairgymError: the agent does not see it.
+        FairgymError: If the agent does not observe it.
     """
     names = [f.name for f in env.observation_space(agent).features]
     if feature not in names:
         raise FairgymError(
-            f"the rule needs the feature {feature!r}; {agent!r} sees: {', '.join(names)}"
+            f"the rule needs the feature {feature!r}; {agent!r} observes: {', '.join(names)}"
         )
     return names.index(feature)

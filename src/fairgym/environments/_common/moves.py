@@ -1,6 +1,6 @@
 """Features that improve, stay or deteriorate (MAFE, equations 9, 16, 17, 24 and 25).
 
-With the division of the money that moves them (equation 15).
+Also divides money among people by weight (equation 15).
 """
 
 import jax
@@ -19,9 +19,9 @@ def improvement_probability(
     """Equations (16) and (24): P = Q + R sigmoid(V x + W).
 
     Args:
-        money: x, dollars that a region gets.
+        money: x, dollars that a region receives.
         base: Q.
-        gain: R, what any amount of money adds at most.
+        gain: R, the most that any amount of money adds.
         slope: V, per dollar.
         shift: W.
     """
@@ -29,13 +29,13 @@ def improvement_probability(
 
 
 def improve_or_deteriorate(uniform: Numbers, improve: Parameter, stay: Parameter) -> Numbers:
-    """Direction +1 with probability `improve`, 0 with probability `stay`, else -1.
+    """Return direction +1 with probability `improve`, 0 with probability `stay`, else -1.
 
-    Equations (17) and (25): the highest P and U add up to 1, so that nobody deteriorates where
-    money abounds; less than 1 leaves a chance to deteriorate that no money takes away.
+    Equations (17) and (25): the highest P and U sum to 1, so that with enough money nobody
+    deteriorates. If they sum to less than 1, some people deteriorate whatever the money.
 
     Args:
-        uniform: independent uniform numbers in [0, 1); [0, P] improves, (P, P + U] stays, the
+        uniform: Independent uniform numbers in [0, 1). [0, P] improves, (P, P + U] stays, the
             rest deteriorates.
         improve: P.
         stay: U.
@@ -49,7 +49,7 @@ def moved(
 ) -> Numbers:
     """Equation (9): v + c where the direction is +1, v - c where it is -1, else v.
 
-    The result is kept within [low, high] where it changes.
+    Changed values are clipped to [low, high].
     """
     return jnp.where(direction == 0.0, value, jnp.clip(value + direction * change, low, high))
 
@@ -59,15 +59,15 @@ def divided_by_weight(
     weight: Float[Array, " n"],
     group: Int[Array, " n"],
 ) -> Float[Array, " n"]:
-    """Each group's money divided among its rows in proportion to their weights.
+    """Divide each group's money among its rows in proportion to their weights.
 
     Args:
-        money: dollars for each group.
-        weight: non-negative weight of each row; a row of weight 0 gets nothing.
-        group: group of each row.
+        money: Dollars of each group.
+        weight: Non-negative weight of each row; a row of weight 0 gets nothing.
+        group: Group of each row.
 
     Returns:
-        Dollars for each row; nothing where the weights of a group sum to 0.
+        Dollars for each row; 0 where the weights of a group sum to 0.
     """
     total = by_group(weight, group, money.shape[0])
     rate = jnp.where(total > 0.0, money / jnp.where(total > 0.0, total, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""Public money of a region that moves the features of its people (MAFE, equations 16 and 24)."""
+"""Public money that moves the features of a region's people (MAFE, equations 16 and 24)."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -17,36 +17,36 @@ from fairgym.environments._common.moves import (
 
 
 class RegionParams(SampledParams):
-    """Parameters of the environments in which a planner gives money to regions."""
+    """Parameters of environments in which a planner gives money to regions."""
 
     improve_gain: Number = fraction(
-        0.4, "R: what money adds at most to the chance to improve (table 8)", per="region"
+        0.4, "Most that money adds to the probability of improving, R (table 8).", per="region"
     )
     improve_slope: Number = param(
         16.0,
-        "V times B-hat / N_g: how fast money works (table 8)",
+        "How fast money works: V times B-hat / N_g (table 8).",
         low=0.0,
         high=1000.0,
         per="region",
     )
     improve_shift: Number = param(
         -4.0,
-        "W (printed as +4, with which money changes nothing)",
+        "Shift W (table 8 prints +4, with which money changes nothing).",
         low=-100.0,
         high=100.0,
         per="region",
     )
-    stay: Number = fraction(0.2, "U: chance that features stay (table 8)", per="region")
+    stay: Number = fraction(0.2, "Probability U that features stay (table 8).", per="region")
 
 
 class Move(NamedTuple):
-    """Movement of a person's feature.
+    """How a feature of a person moves.
 
     Attributes:
-        change: name of the parameter that says how far, in the feature's unit.
+        change: Name of the parameter that holds the step size, in the feature's unit.
         better: +1 if a higher value is an improvement, -1 if a lower one is.
-        low: lowest value.
-        high: highest value.
+        low: Lowest value.
+        high: Highest value.
     """
 
     change: str
@@ -56,7 +56,7 @@ class Move(NamedTuple):
 
 
 def of_people(value: Number, region: Int[Array, " people"]) -> Number:
-    """A parameter as people meet it: one number for all, or that of each person's region."""
+    """Return a parameter for each person: one number for all, or that of the person's region."""
     return value if jnp.ndim(value) == 0 else jnp.asarray(value, jnp.float32)[region]
 
 
@@ -74,14 +74,14 @@ def move_features(
     """Let every person's features improve, stay or deteriorate together.
 
     Args:
-        data: the columns of the people.
-        moves: the columns that move.
-        uniform: independent uniform numbers in [0, 1).
-        region: region of each person.
-        money: dollars of each region.
-        params: R, V, W, U and the changes that `moves` name.
+        data: Columns of the people.
+        moves: The columns that move.
+        uniform: Independent uniform numbers in [0, 1).
+        region: Region of each person.
+        money: Dollars of each region.
+        params: R, V, W, U and the step sizes that `moves` names.
         base: Q.
-        budget: the planner's B-hat.
+        budget: The planner's B-hat.
 
     Returns:
         All columns of `data`.

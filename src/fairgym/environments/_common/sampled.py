@@ -1,4 +1,4 @@
-"""Common base of the environments whose people are sampled from data."""
+"""Base class of environments whose people are sampled from data."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -21,25 +21,28 @@ LARGEST_POPULATION = 1_000_000
 LARGEST_NUMBER_OF_STEPS = 100_000
 
 
-# Parts of a population whose people have these columns, in the order of their codes.
+# Subgroups of race and sex, in the order of their codes.
 RACE_AND_SEX = tuple(
     f"{race}_{sex}" for race in ("white", "Black", "Asian", "other") for sex in ("men", "women")
 )
 
 
 def race_and_sex(columns: Mapping[str, Float[Array, " people"]]) -> Float[Array, " people"]:
-    """Code of each person in `RACE_AND_SEX`: groups that disparities of either alone can hide."""
+    """Return each person's code in `RACE_AND_SEX`.
+
+    Disparities by race or sex alone can hide disparities between these subgroups.
+    """
     race = columns["race_black"] + 2.0 * columns["race_asian"] + 3.0 * columns["race_other"]
     return 2.0 * race + columns["female"]
 
 
 def number_of_people(default: int) -> Any:
-    """Declare the constructor argument that says how many people there are."""
+    """Declare the constructor argument for the number of people."""
     return param(default, "Number of people N.", low=2, high=LARGEST_POPULATION)
 
 
 def people_per_step(description: str) -> Any:
-    """Declare a number of people at a time, which follows the population by default."""
+    """Declare a number of people per step; its default follows the population."""
     return param(None, description, low=1, high="population")
 
 
@@ -57,11 +60,11 @@ class SampledEnvironment(SpacesByAgent, PopulationEnvironment[StateT, ParamsT, C
     """An environment whose people are sampled from a population of `fairgym.data`.
 
     Attributes:
-        dataset: name of the data, as `fairgym data describe` takes it.
-        published_profit: normaliser of the profit, and the size that it is taken to be for.
+        dataset: Name of the data, as `fairgym data describe` takes it.
+        published_profit: Normaliser of the profit, and the size that it is taken to be for.
         population_source: "built-in", or the name of imported data.
-        observe_group: True if agents see the group of each person (table 8); if not, the features
-            that tell it read 0.
+        observe_group: Whether agents observe each person's group (table 8). If not, the features
+            that reveal it are 0.
     """
 
     dataset: ClassVar[str]
@@ -71,12 +74,12 @@ class SampledEnvironment(SpacesByAgent, PopulationEnvironment[StateT, ParamsT, C
     observe_group: bool
 
     def __post_init__(self) -> None:
-        """Check the arguments, load the data: a damaged file is reported here, not inside jit."""
+        """Check the arguments and load the data, so that errors arise here and not inside jit."""
         super().__post_init__()
         self._data  # noqa: B018
 
     def _fill_in(self, field: str, default: float) -> None:
-        """Give an absent argument its default, rounded and at least 1."""
+        """Set a missing argument to its default, rounded and at least 1."""
         if getattr(self, field) is None:
             object.__setattr__(self, field, max(1, round(default)))
 
@@ -94,24 +97,24 @@ class SampledEnvironment(SpacesByAgent, PopulationEnvironment[StateT, ParamsT, C
         params: ParamsT,
         residual_share: float | Array = 0.0,
     ) -> tuple[Int[Array, " people"], dict[str, Float[Array, " people"]]]:
-        """Group and columns of each person: whole groups by their shares, rows with replacement."""
+        """Sample each person's group (sizes by share) and columns (rows with replacement)."""
         group, strength = whole_groups(shares, self.population), params.bias_strength
         return group, resample_people(key, self._data, columns, group, strength, residual_share)
 
     # ---------------------------------------------------------------- people and counts
 
     def _seen(self, state: StateT) -> dict[str, Float[Array, " people"]]:
-        """Features of all people as agents see them: what tells their group only if it may."""
+        """Return all people's features as agents observe them; the group may be hidden."""
         people = self.people(state)
         if self.observe_group:
             return people
-        return {**people, **{name: jnp.zeros_like(people[name]) for name in self._telling}}
+        return {**people, **{name: jnp.zeros_like(people[name]) for name in self._revealing}}
 
     @cached_property
-    def _telling(self) -> tuple[str, ...]:
-        """Names of the features of any agent that tell a person's group, each once.
+    def _revealing(self) -> tuple[str, ...]:
+        """Names of all features that reveal a person's group, each once.
 
-        In an order of their own, so that every process compiles the same program.
+        Their order is fixed, so that every process compiles the same program.
         """
         spaces = self._observation_spaces.values()
         features = (feature for space in spaces for feature in space.features)
@@ -119,11 +122,11 @@ class SampledEnvironment(SpacesByAgent, PopulationEnvironment[StateT, ParamsT, C
 
     @property
     def _profit_scale(self) -> float:
-        """Normaliser of the profit at this population and horizon."""
+        """Normaliser of the profit for this population and horizon."""
         return self.published_profit.at(self.population, self.horizon)
 
 
 def filled(value: int | None) -> int:
-    """An argument that `__post_init__` has filled in."""
+    """Return an argument that `__post_init__` has filled in."""
     assert value is not None
     return value

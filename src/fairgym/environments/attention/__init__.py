@@ -1,4 +1,4 @@
-"""Attention allocation: where to look for incidents (Hu, Lear and Zhang 2023, section VI-B)."""
+"""The attention environment: looking for incidents (Hu, Lear and Zhang 2023, section VI-B)."""
 
 from fairgym.environments.attention.environment import Attention
 from fairgym.environments.attention.types import AttentionComponents, AttentionParams

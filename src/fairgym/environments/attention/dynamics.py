@@ -1,6 +1,6 @@
 """The formulas of attention allocation (Hu, Lear and Zhang 2023, section VI-B).
 
-| symbol | name here |
+| symbol | name in the code |
 | --- | --- |
 | a_k | `sent`, units of attention at a site |
 | y_k | `occurred`, incidents at a site |
@@ -21,27 +21,27 @@ from jaxtyping import Array, Float
 Number = float | Float[Array, "..."]
 Sites = Float[Array, " sites"]
 
-LARGE = 16.0  # rate from which the distribution of incidents is inverted by its expansion
-MOST_COUNTED = 47  # incidents; at a lower rate there are more of them with a chance below 1e-9
-TAIL = 1e-6  # chance that is cut off at both ends: rounded sums of chances do not reach 1
+LARGE = 16.0  # from this rate on the distribution of incidents is inverted by an expansion
+MOST_COUNTED = 47  # incidents; below the rate LARGE more occur with a probability below 1e-9
+TAIL = 1e-6  # probability clipped at both ends, since rounded sums do not reach 1
 
 
 def incidents(uniform: Sites, rate: Sites) -> Sites:
-    """Incidents at each site, y_k ~ Poisson(Lambda_k), by inversion of the distribution.
+    """Sample incidents at each site, y_k ~ Poisson(Lambda_k), by inverting the distribution.
 
-    The chance of no more than n incidents is that of the Poisson distribution to 2e-5, and to 2e-6
-    below a rate of 16. More incidents occur at a higher rate with the same `uniform`.
+    The distribution function is exact to 2e-5, and to 2e-6 below a rate of 16. With the same
+    `uniform` a higher rate gives more incidents.
 
     Args:
-        uniform: uniform in [0, 1).
-        rate: expected number of incidents.
+        uniform: Uniform in [0, 1).
+        rate: Expected number of incidents.
     """
     uniform = jnp.clip(uniform, TAIL, 1.0 - TAIL)
     return jnp.where(rate < LARGE, _counted(uniform, rate), _expanded(uniform, rate))
 
 
 def _counted(uniform: Sites, rate: Sites) -> Sites:
-    """The least n for which the chance of no more than n incidents exceeds `uniform`."""
+    """Return the smallest n for which the probability of at most n incidents exceeds `uniform`."""
     rate = jnp.minimum(rate, LARGE)
     chance = jnp.exp(-rate)
     total, count = chance, jnp.zeros_like(rate)
@@ -53,7 +53,7 @@ def _counted(uniform: Sites, rate: Sites) -> Sites:
 
 
 def _expanded(uniform: Sites, rate: Sites) -> Sites:
-    """The same at high rates, by an expansion in powers of the root of the rate.
+    """Return the same for high rates, by an expansion in powers of the root of the rate.
 
     M. B. Giles (2016), Algorithm 955: Approximation of the Inverse Poisson Cumulative Distribution
     Function, ACM Transactions on Mathematical Software 42 (1).
@@ -77,24 +77,28 @@ def incidents_found(sent: Sites, occurred: Sites) -> Sites:
 
 
 def next_rate(rate: Sites, sent: Sites, increase: Number, decrease: Number) -> Sites:
-    """The rate rises where nobody is, and falls with each unit (equation 8); never below 0.
+    """Raise the rate of sites without a unit, lower it by each unit elsewhere (equation 8).
+
+    The new rate is at least 0.
 
     Args:
-        rate: expected number of incidents in this step.
-        sent: units of attention.
-        increase: lambda^I, gain of a site without a unit.
-        decrease: lambda^D, loss by each unit.
+        rate: Expected number of incidents in this step.
+        sent: Units of attention.
+        increase: lambda_k^I, increase at a site without a unit.
+        decrease: lambda^D, decrease by each unit.
     """
     return jnp.where(sent > 0.0, jnp.maximum(rate - decrease * sent, 0.0), rate + increase)
 
 
 def expected_found(sent: Sites, rate: Sites, most: int) -> Sites:
-    """E min(a_k, Y) with Y ~ Poisson(rate): the chances of more than 0, 1, ..., a_k - 1 incidents.
+    """Return E min(a_k, Y) with Y ~ Poisson(rate).
+
+    It is the sum of the probabilities of more than 0, 1, ..., a_k - 1 incidents.
 
     Args:
-        sent: units of attention, whole numbers.
-        rate: expected number of incidents.
-        most: largest number of units.
+        sent: Units of attention, whole numbers.
+        rate: Expected number of incidents.
+        most: Largest number of units.
     """
     counts = np.arange(most, dtype=np.float32)[:, None]
     logs = np.array([[math.lgamma(n + 1.0)] for n in range(most)], np.float32)

@@ -36,19 +36,19 @@ from fairgym.utils import register_environment
 
 UNITS, HARDER_UNITS = 6, 30
 MISSED_WEIGHT = 0.25  # zeta_1, with zeta_0 = 1
-WINDOW = 300  # w, steps of the measures in training
+WINDOW = 300  # w, steps in the window of the training measures
 
 
 @register_environment("attention")
 @dataclasses.dataclass(frozen=True)
 class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, AttentionComponents]):
-    """A dispatcher who divides units of attention over sites, where each finds one incident.
+    """A dispatcher who divides units of attention over sites, each of which finds one incident.
 
-    Where no unit is sent incidents become more frequent, and with every unit they become fewer. The
-    published reward is the incidents found less a quarter of those missed.
+    Incidents become more frequent at sites without a unit, and less frequent with every unit. The
+    published reward is the incidents found minus a quarter of those missed.
 
     Raises:
-        FairgymError: an argument out of range.
+        FairgymError: If an argument is out of range.
     """
 
     name: ClassVar[str] = "attention"
@@ -56,20 +56,20 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
     sites: int = param(5, "Number of sites.", low=2, high=1_000)
     units: int | None = param(
         None,
-        "Number of units of attention; by default 6, or 30 if `harder`.",
+        "Number of units of attention; 6 by default, 30 if `harder`.",
         low=1,
         high=1_000,
     )
-    history: int = param(8, "Number of steps that the dispatcher observes.", low=1, high=1_000)
+    history: int = param(8, "Number of past steps that the dispatcher observes.", low=1, high=1_000)
     harder: bool = param(
         False,
-        "Whether to use the numbers of Xu et al. (2024), with which not all rates can be held"
-        " down.",
+        "Whether to use the numbers of Xu et al. (2024), with which the units cannot hold down all"
+        " rates.",
     )
     horizon: int = param(1_000, "Number of steps.", low=1, high=100_000)
 
     def __post_init__(self) -> None:
-        """Check the arguments, and fill in the number of units."""
+        """Check the arguments and fill in the number of units."""
         super().__post_init__()
         if self.units is None:
             object.__setattr__(self, "units", HARDER_UNITS if self.harder else UNITS)
@@ -78,7 +78,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declarations of the environment."""
         return EnvironmentSpec(
             agents=("dispatcher",),
             groups=self._sites,
@@ -86,9 +86,8 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
             metrics=self._metrics,
             group_word="site",
             size_text=f"{self.sites} sites, {self.units} units",
-            # Deviation of units from even shares (equation 9), and that of rates from their mean.
-            #
-            # Rates are known in evaluation only; in training the incidents of the last steps tell.
+            # Deviation of units from even shares (equation 9), and of rates from their mean.
+            # Rates are known only in evaluation; in training incidents of the last steps stand in.
             measures={
                 "short_term": self._short_term,
                 "long_term": Windowed(LargestDeviation("rates", "none"), 1),
@@ -96,12 +95,12 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
             },
             # The window of the short-term measure: units sent to each site.
             memories={"window": self._short_term},
-            # Incidents found less a quarter of those missed: the mean reward of a step.
+            # Incidents found minus a quarter of those missed: the mean reward of a step.
             published={"found": float(self._units), "missed": MISSED_WEIGHT * self._units},
             default_objective="published",
-            # an incident found is what a site has of the attention
+            # what a site receives: incidents found there
             benefit="found",
-            # A unit for every site, units in proportion to incidents, and random ones.
+            # A unit for every site, units in proportion to incidents, and random units.
             baselines={
                 "cover_sites": {"dispatcher": "cover-sites"},
                 "proportional": {"dispatcher": "proportional"},
@@ -112,7 +111,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
 
     @property
     def default_params(self) -> AttentionParams:
-        """The published numbers; of more than five sites from the first one on again."""
+        """The published numbers, repeated from the first one for more than five sites."""
         each = {
             name: jnp.asarray(np.resize(x, self.sites), jnp.float32) if len(x) > 1 else x[0]
             for name, x in (HARDER if self.harder else PUBLISHED).items()
@@ -121,9 +120,9 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
 
     @property
     def _metrics(self) -> Mapping[str, Metric]:
-        """Incidents found and missed, by site as well, and how even units and rates are.
+        """Incidents found and missed, also by site, and how even units and rates are.
 
-        Deviations are relative, so that they are the same of one step as of the mean of many.
+        Deviations are relative, so that they are the same for one step as for the mean of many.
         """
         all_units = float(self._units * self.horizon)
         discovery = Rate("found", "occurred", title="Discovery rate")
@@ -149,13 +148,13 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
 
     @property
     def _units(self) -> int:
-        """The number of units, which is known once the environment is made."""
-        assert self.units is not None  # filled in
+        """The number of units, filled in by `__post_init__`."""
+        assert self.units is not None
         return self.units
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
-        """Each site with what was seen of it in the last steps, the last one first."""
+        """Each site with its observations of the last steps, newest first."""
         units = self._units
         steps = range(1, self.history + 1)
         features = [
@@ -179,18 +178,18 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: AttentionParams) -> AttentionState:
-        """The rates of the start; nothing has been seen."""
+        """Return the initial rates, with zeros for past steps."""
         nothing = jnp.zeros((self.history, self.sites))
         rates = jnp.broadcast_to(jnp.asarray(params.start_rate, jnp.float32), (self.sites,))
         return AttentionState(
             time=jnp.int32(0), rates=rates, found=nothing, occurred=nothing, sent=nothing
         )
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observation
 
     def observe(self, state: AttentionState, params: AttentionParams) -> dict[str, Entities]:
-        """The last steps of each site; never its rate."""
-        some = jnp.maximum(state.occurred, 1.0)  # none found of none is 0
+        """Return the last steps of each site; rates are not observed."""
+        some = jnp.maximum(state.occurred, 1.0)  # 0/0 is 0
         columns = (state.found, state.occurred, state.sent, state.found / some)
         return {
             "dispatcher": Entities(
@@ -203,7 +202,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
     # ---------------------------------------------------------------- one step
 
     def noise(self, key: PRNGKeyArray, params: AttentionParams) -> AttentionNoise:
-        """A uniform number for each site."""
+        """Sample a uniform number for each site."""
         return AttentionNoise(uniform=jax.random.uniform(key, (self.sites,)))
 
     def transition(
@@ -213,7 +212,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
         actions: Mapping[str, Array],
         params: AttentionParams,
     ) -> tuple[AttentionState, AttentionComponents, Bool[Array, ""]]:
-        """Make one step: the numbered steps of the card."""
+        """Simulate one step: the numbered steps of the card."""
         # 1. units are sent
         sent = actions["dispatcher"].astype(jnp.float32)
         # 2. incidents occur
@@ -238,9 +237,9 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
     def _expected_components(
         self, observations: Observations, actions: Actions, params: AttentionParams
     ) -> AttentionComponents:
-        """All components; the rate of a site is taken to be its mean number of incidents.
+        """Return the expected components, with a site's rate estimated by its mean incidents.
 
-        The mean is that of the steps that are seen; before the first one it is 0.
+        The mean is over the observed steps; before the first step it is 0.
         """
         features = observations["dispatcher"].features
         _, occurred, units, _ = jnp.split(features, 4, axis=1)
@@ -260,5 +259,5 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
 def _remembered(
     history: Float[Array, "history sites"], now: Float[Array, " sites"]
 ) -> Float[Array, "history sites"]:
-    """The last steps with this one as the first; the oldest is forgotten."""
+    """Return the history with this step first and the oldest step dropped."""
     return jnp.concatenate([now[None], history[:-1]])

@@ -1,4 +1,4 @@
-"""Rules of agents that divide units over places."""
+"""Rules for agents that divide units over places."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,31 +9,31 @@ from fairgym.utils.registry import rules
 
 
 class Divider(eqx.Module):
-    """A rule of an agent that divides whole units over places.
+    """A rule for an agent that divides whole units over places.
 
     Attributes:
-        units: number of units.
-        places: number of places.
+        units: Number of units.
+        places: Number of places.
     """
 
     units: int = eqx.field(static=True)
     places: int = eqx.field(static=True)
 
     def __init__(self, env: Environment, agent: str, params: Params | None = None) -> None:
-        """Take the numbers of the space.
+        """Read the numbers from the action space.
 
         Args:
-            env: the environment.
-            agent: the agent that divides.
-            params: not used.
+            env: The environment.
+            agent: The agent that divides.
+            params: Unused.
 
         Raises:
-            FairgymError: the agent does not divide units.
+            FairgymError: If the agent does not divide units.
         """
         space = env.action_space(agent)
         if not isinstance(space, Allocation):
             raise FairgymError(
-                f"the rule {type(self).__name__} takes an agent that divides units over places;"
+                f"the rule {type(self).__name__} is for an agent that divides units over places;"
                 f" {agent!r} takes {space.takes}"
             )
         self.units, self.places = space.units, len(space.elements)
@@ -41,20 +41,20 @@ class Divider(eqx.Module):
 
 @rules.register("cover-sites")
 class CoverSites(Divider):
-    """Units dealt out in turns, each step from where the last one stopped.
+    """Send units to the places in turn; each step continues where the last one stopped.
 
-    With as many units as places or more, every place has one in every step, and the rest rotates;
-    in the long run all places have equally many. The rule counts by itself.
+    With at least as many units as places, every place has one in every step, and the rest rotates.
+    In the long run all places receive the same number. The rule keeps count in its hidden state.
     """
 
     def initial(self) -> Int[Array, ""]:
-        """The place whose turn it is: the first."""
+        """Return the place whose turn it is first."""
         return jnp.int32(0)
 
     def __call__(
         self, observation: Entities, key: PRNGKeyArray, hidden: Int[Array, ""]
     ) -> tuple[Int[Array, " places"], Int[Array, ""]]:
-        """The units of each place, and the place whose turn is next."""
+        """Return the units of each place, and the place whose turn is next."""
         each, rest = divmod(self.units, self.places)
         turn = (jnp.arange(self.places, dtype=jnp.int32) - hidden) % self.places
         return each + (turn < rest).astype(jnp.int32), (hidden + rest) % self.places
@@ -62,10 +62,10 @@ class CoverSites(Divider):
 
 @rules.register("proportional")
 class Proportional(Divider):
-    """Units in proportion to the incidents seen at each place; evenly as long as there are none.
+    """Send units in proportion to the incidents observed at each place, evenly if there are none.
 
     Attributes:
-        columns: columns of the incidents, one for each step seen.
+        columns: Columns of the incidents, one for each observed step.
     """
 
     columns: tuple[int, ...] = eqx.field(static=True)
@@ -80,27 +80,31 @@ class Proportional(Divider):
     ) -> None:
         """Find the columns.
 
-        `feature` is the name of what is seen of each of the last steps, before the number of the
-        step: "occurred" for `occurred_1`, `occurred_2`, ...
+        Args:
+            env: The environment.
+            agent: The agent that divides.
+            params: Unused.
+            feature: Name of the feature without the number of the step: "occurred" for
+                `occurred_1`, `occurred_2`, ...
 
         Raises:
-            FairgymError: the agent does not divide units, or does not see the feature.
+            FairgymError: If the agent does not divide units, or does not observe the feature.
         """
         super().__init__(env, agent, params)
         space = env.observation_space(agent)
-        names = [seen.name for seen in space.features]
+        names = [column.name for column in space.features]
         self.columns = tuple(
             place for place, name in enumerate(names) if name.rpartition("_")[0] == feature
         )
         if not self.columns or space.capacity != self.places:
             raise FairgymError(
-                f"the rule needs the feature '{feature}_1' of each place; {agent!r} sees:"
-                f" {', '.join(names)}"
+                f"the rule needs the feature '{feature}_1' of each place; {agent!r}"
+                f" observes: {', '.join(names)}"
             )
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, " places"]:
-        """The units of each place."""
-        seen = jnp.sum(observation.features[:, jnp.array(self.columns)], axis=1)
-        total = jnp.sum(seen)
-        shares = jnp.where(total > 0.0, seen / jnp.maximum(total, 1.0), 1.0 / self.places)
+        """Return the units of each place."""
+        incidents = jnp.sum(observation.features[:, jnp.array(self.columns)], axis=1)
+        total = jnp.sum(incidents)
+        shares = jnp.where(total > 0.0, incidents / jnp.maximum(total, 1.0), 1.0 / self.places)
         return apportion(shares, self.units)

@@ -7,13 +7,13 @@ from fairgym.core.params import Number
 
 
 class AttentionState(State):
-    """The sites, and what was seen of them in the last steps, the last one first.
+    """The sites and their observations of the last steps, newest first.
 
     Attributes:
         rates: Lambda_k, expected number of incidents in the next step.
-        found: incidents found; 0 for steps before the first.
-        occurred: incidents that occurred; 0 for steps before the first.
-        sent: units of attention; 0 for steps before the first.
+        found: Incidents found; 0 for steps before the first.
+        occurred: Incidents that occurred; 0 for steps before the first.
+        sent: Units of attention; 0 for steps before the first.
     """
 
     rates: Float[Array, " sites"]
@@ -47,18 +47,18 @@ class AttentionComponents(Components):
 
 
 class AttentionNoise(Struct):
-    """The randomness of one step.
+    """Random numbers of one step.
 
     Attributes:
-        uniform: uniform in [0, 1) for each site; decides how many incidents occur at its rate,
-            whatever is sent.
+        uniform: Uniform in [0, 1) for each site; decides how many incidents occur at its rate,
+            independently of the units sent.
     """
 
     uniform: Float[Array, " sites"]
 
 
-# One number per site: of Hu, Lear and Zhang (2023), and of Xu et al. (2024), where it is harder to
-# hold all rates down.
+# One number per site: Hu, Lear and Zhang (2023), and Xu et al. (2024), where it is harder to hold
+# down all rates.
 PUBLISHED = {
     "start_rate": (8.0, 6.0, 4.0, 3.0, 1.5),
     "increase": (0.2, 0.26, 0.4, 0.6, 0.3),
@@ -74,12 +74,12 @@ HARDER = {
 class AttentionParams(Params):
     """Parameters of attention allocation; every field may be vmapped over.
 
-    `Attention.default_params` has the published ones, which differ over sites.
+    `Attention.default_params` has the published values, which differ between sites.
     """
 
     start_rate: Number = param(
         4.0,
-        "Lambda_k: expected incidents of a step at the start",
+        "Expected incidents per step at the start, Lambda_k.",
         unit="incidents per step",
         low=0.0,
         high=10_000.0,
@@ -87,7 +87,7 @@ class AttentionParams(Params):
     )
     increase: Number = param(
         0.3,
-        "lambda_k^I: gain of the rate in a step in which no unit is sent",
+        "Increase of the rate in a step without a unit, lambda_k^I.",
         unit="incidents per step",
         low=0.0,
         high=100.0,
@@ -95,7 +95,7 @@ class AttentionParams(Params):
     )
     decrease: Number = param(
         0.1,
-        "lambda^D: loss of the rate in a step by each unit that is sent",
+        "Decrease of the rate per unit sent, lambda^D.",
         unit="incidents per step",
         low=0.0,
         high=100.0,

@@ -8,12 +8,12 @@ from fairgym.data.populations import education
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
-# Table 8's normaliser fits about as many people.
+# Table 8's normaliser fits about 20,000 people.
 PROFIT = PublishedProfit(6.0e5, population=20_000, horizon=100)
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Six rewards and five disparities (MAFE, table 8, appendix H)."""
+    """Return six rewards and five disparities (MAFE, table 8, appendix H)."""
     rates = {
         "admission": Rate("entered", "applied"),
         "bachelor": Rate("bachelors", "bachelor_class"),
@@ -33,12 +33,12 @@ def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
 
 
 def graduation_metrics() -> dict[str, Metric]:
-    """Graduation from all programmes together, the global graduation rate of MAFE, table 1."""
+    """Return graduation from all programmes, the global graduation rate of MAFE, table 1."""
     graduation = Rate("graduates", "classes")
     return {"graduation_rate": graduation, "graduation_disparity": Disparity(graduation)}
 
 
-# Terms that objectives weigh: all of MAFE, appendix H, or three rewards and three disparities.
+# Terms of objectives: all of MAFE, appendix H, or three rewards and three disparities (table 1).
 APPENDIX_H = tuple(published_metrics(1.0))
 TABLE_1 = (
     "profit",
@@ -57,7 +57,7 @@ FIXED_PLANNER = [1 / 3] * 3 + [1 / 9] * 9
 
 
 def baseline_policies() -> dict[str, dict[str, object]]:
-    """Random agents, the card's plausible fixed policy, and others that differ in one agent."""
+    """Return random agents, the card's plausible fixed policy, and variations of one agent."""
 
     def fixed(
         university: list[float] = FIXED_UNIVERSITY, salary: float = 0.35
@@ -111,7 +111,7 @@ _WORKER = (
     Feature("time_in_workforce", 0, 40, "semesters", "TIMEINWORKF"),
     Feature("degree", 0, 3, "0 none to 3 doctorate", "DGRDG"),
     Feature("age", 18, 40, "years", "AGE"),
-    # with the supplement, which the minority alone gets
+    # includes the supplement, which only the minority receives
     Feature("salary", 0, 2, "share of the maximum", "SALARY", tells_group=True),
     Feature("average_salary", 0, 2, "share of the maximum", "AVE_SALARY", tells_group=True),
 )
@@ -122,7 +122,7 @@ _EVERYBODY = (
     Feature("time_in_environment", 0, 40, "semesters", "TIMEINENV"),
 )
 UNIVERSITY = Shares((("infrastructure", "salaries", "scholarships", "mentorship", "rollover"),))
-# The planner's tree of shares (figure 17): the budget, then the regions' parts of one kind.
+# The planner's tree of shares (figure 17): the budget, then the split of one item over regions.
 PLANNER = Shares(
     (
         ("tertiary_education", "university", "diversity_incentives"),
@@ -146,15 +146,15 @@ def observation_spaces(
     budget: float,
     units: float,
 ) -> dict[str, EntitySpace]:
-    """Applicants, students, workers, everybody; money, seats and faculty as context.
+    """Return the spaces: applicants, students, workers, everybody; money and seats as context.
 
     Args:
-        population: rows for those in the country.
-        applicants: rows for those who apply.
-        horizon: semesters, the range of the time.
-        profit: the range of the employer's total profit.
-        budget: dollars, the range of the planner's and the university's budgets.
-        units: the range of the university's infrastructure units.
+        population: Number of rows for people in the country.
+        applicants: Number of rows for applicants.
+        horizon: Semesters; the range of the time.
+        profit: The range of the employer's total profit.
+        budget: Dollars; the range of the planner's and the university's budgets.
+        units: The range of the university's infrastructure units.
     """
     context = (
         Feature("time", 0, horizon, "semesters"),
@@ -175,7 +175,7 @@ def observation_spaces(
 
 
 def action_spaces(population: int, applicants: int) -> dict[str, ActionSpace]:
-    """Admission scores, the university's shares, salaries, the planner's tree of shares."""
+    """Return the spaces: admission scores, university shares, salaries, the planner's tree."""
     return {
         "admissions": PerEntity(
             applicants,

@@ -1,6 +1,6 @@
 """The formulas of the education environment (MAFE, appendix H).
 
-| symbol | name here |
+| symbol | name in the code |
 | --- | --- |
 | f(u) | the fitted score "gpa" |
 | GPA-hat (CURRENTGPA), GPA | `semester_gpa`, `gpa`, grade points 0 to 4 |
@@ -11,7 +11,7 @@
 | P^Leave, U, alpha_2 | `leaves`, `utility`, `pay_cost` |
 
 Equation (24), "improve, stay, deteriorate", is in `_common/moves.py`; building is in
-`_common/schedule.py`. All functions work elementwise on arrays of any equal shape.
+`_common/schedule.py`. All functions work elementwise on arrays of equal shape.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ Flags = Bool[Array, "..."]
 Parameter = float | Numbers
 HIGHEST_GPA = 4.0
 
-# The movable columns of the data: what the planner's tertiary money changes. The baseline GPA
+# The movable columns of the data: the planner's tertiary money changes them. The baseline GPA
 # moves through its shift.
 _DEBT = Move("loan_change", -1.0, 0.0, jnp.inf)
 MOVES = {
@@ -54,18 +54,18 @@ def entering_gpa(
 ) -> Numbers:
     """Equation (20): f(u) + g0 + gamma_1 (1 - ANNUALTUIT) + gamma_2 INMINTYPGRM, in [0, 4].
 
-    g0 is uniform in (-delta + C, delta + C), C > 0 only with a large scholarship or a mentor.
+    g0 is uniform in (-delta + C, delta + C); C > 0 only with a large scholarship or a mentor.
 
     Args:
-        baseline: f(u) and what tertiary money has changed in it.
-        uniform: uniform numbers in [0, 1).
+        baseline: f(u), including its changes by tertiary money.
+        uniform: Uniform numbers in [0, 1).
         tuition_share: ANNUALTUIT.
         mentored: INMINTYPGRM.
         scholarship_gain: gamma_1.
         mentor_gain: gamma_2.
         half_width: delta.
         support: C.
-        large: share of the tuition from which a scholarship is large.
+        large: Share of the tuition from which on a scholarship counts as large.
     """
     scholarship = 1.0 - tuition_share
     supported = mentored | ((scholarship > 0.0) & (scholarship >= large))
@@ -75,18 +75,18 @@ def entering_gpa(
 
 
 def as_gpa(merit: Numbers) -> Numbers:
-    """The baseline GPA, f(u) and what is added to it, in [0, 4]."""
+    """Return the baseline GPA, f(u) and what is added to it, in [0, 4]."""
     return jnp.clip(merit, 0.0, HIGHEST_GPA)
 
 
 def kept_of_pass(merit: Numbers, gpa: Numbers, returning: Flags, kept: Parameter) -> Numbers:
-    """Change of the baseline by a pass: the share `kept` of the way to the GPA that it ended with.
+    """Return the change of the baseline by a pass: a share `kept` of the gap to its final GPA.
 
     Args:
-        merit: the baseline before it is cut to [0, 4].
+        merit: The baseline before it is clipped to [0, 4].
         gpa: GPA at the end of the pass.
-        returning: whether the person has studied, and the pass ends.
-        kept: share of the GPA in the next pass's baseline.
+        returning: Whether the person has studied and the pass ends.
+        kept: Share of the GPA in the baseline of the next pass.
     """
     return jnp.where(returning, kept * (gpa - merit), 0.0)
 
@@ -96,7 +96,7 @@ def next_semester_gpa(semester_gpa: Numbers, uniform: Numbers, half_width: Param
 
     Args:
         semester_gpa: GPA of the last semester.
-        uniform: uniform numbers in [0, 1).
+        uniform: Uniform numbers in [0, 1).
         half_width: Delta.
     """
     drift = (2.0 * uniform - 1.0) * half_width
@@ -104,7 +104,7 @@ def next_semester_gpa(semester_gpa: Numbers, uniform: Numbers, half_width: Param
 
 
 def running_mean(mean: Numbers, value: Numbers, semesters: Numbers) -> Numbers:
-    """Equation (18): GPA = ((t - 1) GPA + GPA-hat) / t, t = `semesters`, this one included."""
+    """Equation (18): GPA = ((t - 1) GPA + GPA-hat) / t, t = `semesters`, including this one."""
     return mean + (value - mean) / semesters
 
 
@@ -129,7 +129,7 @@ def leaves(
 
 
 def whole_semesters(lengths: Sequence[Parameter]) -> Float[Array, " programmes"]:
-    """Semesters of each programme; a semester that is begun counts whole."""
+    """Return the semesters of each programme, rounded up."""
     return jnp.ceil(jnp.stack([jnp.asarray(length, jnp.float32) for length in lengths]))
 
 
@@ -144,12 +144,12 @@ def pay_cost(
     """Equation (23): alpha_2 = b0 + b1 gpa + b2 t + b3 (e - e^2), above 0 by default.
 
     Args:
-        gpa: grade points, 0 to 4; the equation takes its share of 4.
-        time_in_university: semesters; the equation takes their share of all programmes.
-        experience: semesters in the workforce; the equation takes their share of a pass.
+        gpa: Grade points, 0 to 4; divided by 4 in the equation.
+        time_in_university: Semesters; divided by `longest_study` in the equation.
+        experience: Semesters in the workforce; divided by `longest_pass` in the equation.
         beta: b0 to b3.
-        longest_study: semesters of all programmes.
-        longest_pass: semesters of a pass.
+        longest_study: Semesters of all programmes.
+        longest_pass: Semesters of a pass.
     """
     e = experience / longest_pass
     return (

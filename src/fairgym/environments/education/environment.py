@@ -1,8 +1,8 @@
 """A university (admissions and budget), employers as one agent, and a planner.
 
-One step is one semester, in the order of MAFE, appendix H: the planner's money, application and
-admission, the university's budget, grades, leaving and graduation, work, tertiary education. The
-steps are in `steps.py`, their formulas in `dynamics.py`.
+One step is one semester. It follows MAFE, appendix H: the planner's money, application
+and admission, the university's budget, grades, leaving and graduation, work, tertiary education.
+The steps are in `steps.py`, their formulas in `dynamics.py`.
 """
 
 import dataclasses
@@ -63,7 +63,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     """The MAFE-Edu environment; see the card (`README.md` in this folder).
 
     Raises:
-        FairgymError: an argument out of range (applicants lie between 1 and N).
+        FairgymError: If an argument is out of range (applicants lie between 1 and N).
     """
 
     name: ClassVar[str] = "education"
@@ -72,16 +72,18 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     population: int = number_of_people(10_000)
     horizon: int = number_of_steps(
-        100, "T, semesters after which an episode is truncated (100 in the paper)."
+        100, "Semesters T after which an episode is truncated (100 in the paper)."
     )
     applicants: int | None = people_per_step(
-        "People sampled from the tertiary population each semester, N_1; by default 2%."
+        "People sampled from the tertiary population each semester, N_1; 2% by default."
     )
-    population_source: str = param("built-in", '"built-in", or the name of imported data.')
-    observe_group: bool = param(True, "Whether agents observe what tells a person's group.")
+    population_source: str = param(
+        "built-in", 'Source of the people: "built-in", or the name of imported data.'
+    )
+    observe_group: bool = param(True, "Whether agents observe each person's group.")
 
     def __post_init__(self) -> None:
-        """Check the shapes and fill in those that follow the population."""
+        """Check the arguments and fill in those that follow the population."""
         super().__post_init__()
         self._fill_in("applicants", 0.02 * self.population)
 
@@ -89,7 +91,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declarations of the environment."""
         return EnvironmentSpec(
             version=2,
             agents=("admissions", "university", "employer", "planner"),
@@ -99,13 +101,13 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             metrics={**published_metrics(self._profit_scale), **graduation_metrics()},
             time_unit="semesters",
             failure="the university or the employer fails",
-            # The nine regions, and race and sex together.
+            # The nine regions, and the subgroups of race and sex.
             partitions={"region": REGIONS, "race_and_sex": RACE_AND_SEX},
-            # Those of MAFE, appendix H; table 1 has graduation once, for all programmes.
+            # The terms of MAFE, appendix H; table 1 has one graduation rate for all programmes.
             terms=APPENDIX_H,
-            # salaries: university, employer and planner all work on what people earn
+            # salaries: university, employer and planner all affect what people earn
             benefit="salaries",
-            # The card's plausible fixed policy, and others that differ from it in one agent.
+            # The card's plausible fixed policy, and variations of one agent.
             baselines=baseline_policies(),
             stages=("tertiary", "university", "workforce"),
             core_attribute="baseline_gpa",
@@ -116,7 +118,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     @property
     def default_params(self) -> EducationParams:
-        """Table 8 scaled to the population; bias strength and groups as in its data."""
+        """Table 8 scaled to the population, with the bias strength and group sizes of its data."""
         params = EducationParams(
             bias_strength=self._data.bias_strength,
             minority_share=float(np.mean(self._data.columns["group"])),
@@ -142,7 +144,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: EducationParams) -> EducationState:
-        """Sample the people from the data, group by group, all of them outside the university."""
+        """Sample the people from the data, group by group. All are outside the university."""
         people_key, apply_key = jax.random.split(key)
         columns = (*COLUMNS, "region", "gpa")
         share = params.minority_share
@@ -183,25 +185,25 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         )
 
     def counting_people(self, state: EducationState) -> EducationState:
-        """The state that counts person by person; so do the classes that have yet to complete."""
+        """Return the state that counts person by person, including the classes under way."""
         classes = Schedule.empty(self.horizon, (3, self.population))
         return super().counting_people(state).replace(classes=classes)
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observation
 
     def _fitted_gpa(
         self, data: Mapping[str, Float[Array, " people"]], group: Int[Array, " people"]
     ) -> Float[Array, " people"]:
-        """f(u), the fitted ridge regression."""
+        """Return f(u), the fitted ridge regression."""
         return self._data.scores["gpa"].predict({**data, "group": group.astype(jnp.float32)})
 
     def _merit(self, state: EducationState) -> Float[Array, " people"]:
-        """f(u), the person's own residual, and what tertiary money has changed: not yet a GPA."""
+        """Return f(u) plus the residual and the changes by tertiary money, not yet clipped."""
         own = self._fitted_gpa(state.data, state.group) + state.residual
         return own + state.data["gpa_shift"]
 
     def people(self, state: EducationState) -> dict[str, Float[Array, " population"]]:
-        """Every feature of every person by name, the fitted baseline GPA included."""
+        """Return every feature of every person by name, including the fitted baseline GPA."""
         student, worker = state.stage == STUDYING, state.stage == WORKING
         past = state.times
         minority = (state.group == MINORITY).astype(jnp.float32)
@@ -230,7 +232,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         }
 
     def observe(self, state: EducationState, params: EducationParams) -> dict[str, Entities]:
-        """Applicants, students, workers, and everybody for the planner."""
+        """Return the observations: applicants, students, workers, and everybody for the planner."""
         people = self._seen(state)
         units = state.units + state.building.opened(state.time)[0]
         context = {
@@ -258,7 +260,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     # ---------------------------------------------------------------- one semester
 
     def noise(self, key: PRNGKeyArray, params: EducationParams) -> EducationNoise:
-        """Five uniform numbers for every person, one of them for two uses."""
+        """Sample five uniform numbers for every person; one of them is used twice."""
         uniform = jax.random.uniform(key, (5, self.population))
         return EducationNoise(*uniform, apply=uniform[0])
 
@@ -269,7 +271,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         actions: Mapping[str, Array],
         params: EducationParams,
     ) -> tuple[EducationState, EducationComponents, Bool[Array, ""]]:
-        """Make one semester's step: the numbered steps of the card, in `steps.py`."""
+        """Simulate one semester: the numbered steps of the card, in `steps.py`."""
         units = state.units + state.building.opened(state.time)[0]
 
         # 1. the planner's money
@@ -293,7 +295,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
         # 7. tertiary money
         tertiary = share["tertiary_education"] * budget * split["tertiary_education"]
         data = steps.educate(noise, state, tertiary, params)
-        # 8. a pass ends; 2. of the next semester: who applies
+        # 8. passes end; next semester's step 2: who applies
         ending = steps.end_passes(state, admission, progress, work.worker, params.pass_length)
         change = dynamics.kept_of_pass(merit, grades.gpa, ending.returning, params.gpa_kept)
         outside = ending.stage == OUTSIDE

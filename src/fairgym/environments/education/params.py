@@ -1,4 +1,4 @@
-"""The numbers of the education environment (MAFE, table 8, where published)."""
+"""Parameters of the education environment (MAFE, table 8, where published)."""
 
 import numpy as np
 
@@ -12,183 +12,207 @@ CALIBRATED_POPULATION = 10_000
 class EducationParams(RegionParams):
     """Parameters of the education environment; every field may be vmapped over.
 
-    Defaults are for 10,000 people; `at_population` scales what belongs to the whole country.
-    Published values are marked with their source; the others are documented choices, see the
-    environment's card.
+    Defaults are for 10,000 people; `at_population` scales the country's totals. Published values
+    are marked with their source. The others are documented choices, see the environment's card.
     """
 
     minority_share: float = fraction(
-        0.1, "share of the minority in the population; the default is that of the data"
+        0.1, "Share of the minority in the population; by default that of the data."
     )
     planner_budget: float = param(
         2.5e7,
-        "B-hat: new money of the planner in each semester (table 8); the default is scaled"
-        " with the population, a given value is taken as it is",
+        "New money of the planner per semester, B-hat (table 8). The default is scaled with the"
+        " population; a given value is not.",
         unit="dollars per semester",
         low=1.0,
         high=1e12,
     )
     pass_length: float = param(
         40.0,
-        "semesters from application to the return to the tertiary population (not published);"
-        " shorter than the programmes together, it sends students home before they can finish",
+        "Semesters from application to the return to the tertiary population (not published). If"
+        " it is shorter than all programmes together, students return before they can finish.",
         unit="semesters",
         low=1.0,
         high=1e5,
     )
     bachelor_length: float = param(
-        8.0, "semesters to a bachelor's degree (not published)", unit="semesters", low=1.0, high=1e4
+        8.0,
+        "Semesters to a bachelor's degree (not published).",
+        unit="semesters",
+        low=1.0,
+        high=1e4,
     )
     master_length: float = param(
-        4.0, "further semesters to a master's (not published)", unit="semesters", low=1.0, high=1e4
+        4.0, "Further semesters to a master's (not published).", unit="semesters", low=1.0, high=1e4
     )
     doctorate_length: float = param(
         8.0,
-        "further semesters to a doctorate (not published)",
+        "Further semesters to a doctorate (not published).",
         unit="semesters",
         low=1.0,
         high=1e4,
     )
     tuition: float = param(
         20_000.0,
-        "sticker price of a semester (not published)",
+        "Sticker price of a semester (not published).",
         unit="dollars per semester",
         low=0.0,
         high=1e7,
     )
     units_at_start: float = param(
         10.0,
-        "infrastructure units of the university at the start (not published); the default is scaled"
-        " with the population, a given value is taken as it is",
+        "Infrastructure units of the university at the start (not published). The default is scaled"
+        " with the population; a given value is not.",
         unit="units",
         low=0.0,
         high=1e6,
     )
     reserve_at_start: float = param(
         2e6,
-        "money in the university's account at the start (not published); the default is scaled"
-        " with the population, a given value is taken as it is",
+        "Money in the university's account at the start (not published). The default is scaled"
+        " with the population; a given value is not.",
         unit="dollars",
         low=0.0,
         high=1e12,
     )
     faculty_per_unit: float = param(
-        5.0, "faculty of each unit (table 8: 1 unit, 5 faculty, 75 students)", low=0.0, high=1e4
+        5.0, "Faculty per unit (table 8: 1 unit, 5 faculty, 75 students).", low=0.0, high=1e4
     )
-    seats_per_unit: float = param(75.0, "students of each unit (table 8)", low=0.0, high=1e5)
+    seats_per_unit: float = param(75.0, "Seats per unit (table 8).", low=0.0, high=1e5)
     faculty_salary: float = param(
         10_000.0,
-        "salary of one of the faculty (not published)",
+        "Salary of a faculty member (not published).",
         unit="dollars per semester",
         low=0.0,
         high=1e7,
     )
     unit_base_cost: float = param(
         1e6,
-        "cost of any building project (table 8); the default is scaled"
-        " with the population, a given value is taken as it is",
+        "Base cost of a building project (table 8). The default is scaled with the population; a"
+        " given value is not.",
         unit="dollars",
         low=0.0,
         high=1e12,
     )
     unit_cost: float = param(
-        1e6, "cost of each unit (table 8)", unit="dollars", low=1e-3, high=1e12
+        1e6, "Cost of each unit (table 8).", unit="dollars", low=1e-3, high=1e12
     )
     build_base_time: float = param(
-        6.0, "semesters that any project takes (not published)", unit="semesters", low=0.0, high=1e6
+        6.0, "Base time of a building project (not published).", unit="semesters", low=0.0, high=1e6
     )
     build_unit_time: float = param(
         0.5,
-        "semesters that each unit adds (not published); the default is scaled"
-        " inversely with the population, a given value is taken as it is",
+        "Building time added by each unit (not published). The default is scaled inversely with"
+        " the population; a given value is not.",
         unit="semesters",
         low=0.0,
         high=1e6,
     )
     mentorship_cost: float = param(
         5_000.0,
-        "cost of mentoring a student (not published)",
+        "Cost of mentoring a student (not published).",
         unit="dollars per semester",
         low=1e-3,
         high=1e7,
     )
     gpa_scholarship: float = param(
-        0.1, "gamma_1: what full scholarship adds to the entering GPA (table 8)", low=0.0, high=4.0
+        0.1,
+        "Gain in the entering GPA from a full scholarship, gamma_1 (table 8).",
+        low=0.0,
+        high=4.0,
     )
     gpa_mentor: float = param(
-        0.3, "gamma_2: what a mentor adds to the entering GPA (table 8)", low=0.0, high=4.0
+        0.3, "Gain in the entering GPA from a mentor, gamma_2 (table 8).", low=0.0, high=4.0
     )
     gpa_noise: float = param(
-        0.4, "delta: half width of the entering GPA's noise (table 8)", low=0.0, high=4.0
+        0.4, "Half-width of the entering GPA's noise, delta (table 8).", low=0.0, high=4.0
     )
     gpa_support: float = param(
         0.2,
-        "C: shift of that noise for those with a mentor or a large scholarship (not published)",
+        "Shift C of that noise for students with a mentor or a large scholarship (not published).",
         low=0.0,
         high=4.0,
     )
     large_scholarship: float = fraction(
-        0.5, "share of the tuition from which a scholarship is large (not published)"
+        0.5, "Share of the tuition from which on a scholarship counts as large (not published)."
     )
     residual_share: float = fraction(
         1.0,
-        "share of the own residual of f(u) that each person carries (not published; 0: everybody's"
-        " baseline is what is usual for their features, 1: it is that of their row of the data)",
+        "Share of the person's residual from f(u) in the baseline GPA (not published). 0: the"
+        " baseline is the fitted value; 1: it is the GPA of the person's row of the data.",
     )
     gpa_kept: float = fraction(
         0.0,
-        "share of the GPA of a pass in the baseline of the next one (not published; 0: what"
-        " somebody achieved in a pass does not count in the next, 1: the GPA is the new baseline)",
+        "Share of a pass's GPA in the baseline of the next pass (not published). 0: the GPA does"
+        " not count in the next pass; 1: it is the new baseline.",
     )
     gpa_drift: float = param(
-        0.25, "Delta: half width of a GPA's change per semester (table 8)", low=0.0, high=4.0
+        0.25, "Half-width of the GPA's change per semester, Delta (table 8).", low=0.0, high=4.0
     )
-    leave_base: float = param(0.0, "alpha_0 of leaving (table 8)", low=-100.0, high=100.0)
-    leave_gpa: float = param(-1.0, "alpha_1, per grade point (table 8)", low=-100.0, high=100.0)
-    leave_tuition: float = param(0.5, "alpha_2, at full tuition (table 8)", low=-100.0, high=100.0)
-    leave_time: float = param(-0.05, "alpha_3, per semester (table 8)", low=-100.0, high=100.0)
+    leave_base: float = param(
+        0.0, "Weight alpha_0 of leaving: constant (table 8).", low=-100.0, high=100.0
+    )
+    leave_gpa: float = param(
+        -1.0, "Weight alpha_1 of leaving: per grade point (table 8).", low=-100.0, high=100.0
+    )
+    leave_tuition: float = param(
+        0.5, "Weight alpha_2 of leaving: at full tuition (table 8).", low=-100.0, high=100.0
+    )
+    leave_time: float = param(
+        -0.05, "Weight alpha_3 of leaving: per semester (table 8).", low=-100.0, high=100.0
+    )
     leave_time_squared: float = param(
-        0.001, "alpha_4, per squared semester (table 8)", low=-100.0, high=100.0
+        0.001, "Weight alpha_4 of leaving: per squared semester (table 8).", low=-100.0, high=100.0
     )
     max_salary: float = param(
         50_000.0,
-        "salary that the employer's action 1 stands for (not published)",
+        "Salary if the employer's action is 1 (not published).",
         unit="dollars per semester",
         low=1.0,
         high=1e9,
     )
     utility_base: float = param(
-        0.1, "alpha_0 of a worker's utility (table 8)", low=-100.0, high=100.0
+        0.1, "Constant alpha_0 of a worker's utility (table 8).", low=-100.0, high=100.0
     )
-    utility_pay: float = param(1.2, "alpha_1: what pay adds (table 8)", low=0.0, high=100.0)
-    cost_base: float = param(3.0, "beta_0 of the cost of pay (table 8)", low=0.0, high=100.0)
-    cost_gpa: float = param(-1.1, "beta_1 (table 8)", low=-100.0, high=0.0)
-    cost_university: float = param(-1.1, "beta_2 (table 8)", low=-100.0, high=0.0)
-    cost_experience: float = param(-1.1, "beta_3 (table 8)", low=-100.0, high=0.0)
+    utility_pay: float = param(
+        1.2, "Weight alpha_1 of pay in a worker's utility (table 8).", low=0.0, high=100.0
+    )
+    cost_base: float = param(
+        3.0, "Constant beta_0 of the cost of pay (table 8).", low=0.0, high=100.0
+    )
+    cost_gpa: float = param(
+        -1.1, "Weight beta_1 of the GPA in the cost of pay (table 8).", low=-100.0, high=0.0
+    )
+    cost_university: float = param(
+        -1.1, "Weight beta_2 of study time in the cost of pay (table 8).", low=-100.0, high=0.0
+    )
+    cost_experience: float = param(
+        -1.1, "Weight beta_3 of experience in the cost of pay (table 8).", low=-100.0, high=0.0
+    )
     supplement_in_salary: float = fraction(
         0.0,
-        "share of the diversity money that measured salaries contain (not published; 1: S of table"
-        " 7 is all that workers receive, 0: it is SALARY of equation 22)",
+        "Share of the diversity money that counts as salary in the metrics (not published). 1: S of"
+        " table 7 is all that workers receive; 0: it is SALARY of equation 22.",
     )
     improve_base: Number = fraction(
-        0.39, "Q: chance that features improve without money, nearly (table 8)", per="region"
+        0.39, "Approximate probability Q of improving without money (table 8).", per="region"
     )
     gpa_change: float = param(
-        0.01, "c of the baseline GPA when features move (not published)", low=0.0, high=4.0
+        0.01, "Step c of the baseline GPA when features move (not published).", low=0.0, high=4.0
     )
     hours_change: float = param(
-        0.1, "c of HRSWK (not published)", unit="hours per week", low=0.0, high=100.0
+        0.1, "Step c of HRSWK (not published).", unit="hours per week", low=0.0, high=100.0
     )
     employer_change: float = param(
-        0.02, "c of the codes EMSEC and EMSIZE (not published)", low=0.0, high=8.0
+        0.02, "Step c of the codes EMSEC and EMSIZE (not published).", low=0.0, high=8.0
     )
     loan_change: float = param(
-        100.0, "c of UGLOAN and GRLOAN (not published)", unit="dollars", low=0.0, high=1e6
+        100.0, "Step c of UGLOAN and GRLOAN (not published).", unit="dollars", low=0.0, high=1e6
     )
 
     @property
     def leave_weights(self) -> tuple[Number, ...]:
-        """The weights alpha_0 to alpha_4 of leaving."""
+        """Weights alpha_0 to alpha_4 of leaving."""
         return (
             self.leave_base,
             self.leave_gpa,
@@ -199,18 +223,18 @@ class EducationParams(RegionParams):
 
     @property
     def cost_weights(self) -> tuple[Number, ...]:
-        """The weights beta_0 to beta_3 of the cost of pay."""
+        """Weights beta_0 to beta_3 of the cost of pay."""
         return self.cost_base, self.cost_gpa, self.cost_university, self.cost_experience
 
     @property
     def programme_lengths(self) -> tuple[Number, ...]:
-        """Semesters of bachelor's, master's and doctorate."""
+        """Semesters of the bachelor's, the master's and the doctorate."""
         return self.bachelor_length, self.master_length, self.doctorate_length
 
     def at_population(self, population: int) -> "EducationParams":
-        """The same country with other numbers of people: money, units and building scaled.
+        """Return the parameters for another population: money, units and building are scaled.
 
-        A university has at least one unit, whose salaries take about 150 people to pay for.
+        A university has at least one unit; paying its salaries takes about 150 people.
         """
         scale = population / CALIBRATED_POPULATION
         units = np.maximum(1.0, np.round(self.units_at_start * scale))

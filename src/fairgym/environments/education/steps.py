@@ -1,6 +1,6 @@
 """The steps of one semester of the education environment, in the order of MAFE, appendix H.
 
-Each function is a numbered step of the card, and returns what later steps need.
+Each function is a numbered step of the card and returns what later steps need.
 `Education.transition` calls them; the formulas are in `dynamics.py`.
 """
 
@@ -28,7 +28,7 @@ def _count(who: Bool[Array, " people"], group: Int[Array, " people"]) -> Float[A
 
 
 class Admission(Struct):
-    """Step 2: who applied, entered and was rejected; all students and their TIMEINUNIV."""
+    """Step 2: who applied, entered or was rejected; all students and their TIMEINUNIV."""
 
     applied: Bool[Array, " people"]
     entered: Bool[Array, " people"]
@@ -44,13 +44,13 @@ def admit(
     scores: Float[Array, " applicants"],
     places: Float[Array, ""],
 ) -> Admission:
-    """Step 2: application, and admission of the highest scores to the free seats.
+    """Step 2: admit the applicants with the highest scores to the free seats.
 
     Args:
-        noise: random numbers of this step.
-        state: at the beginning of the semester.
-        scores: action of the admissions.
-        places: seats of the university, taken ones included.
+        noise: Random numbers of this step.
+        state: State at the start of the semester.
+        scores: Action of admissions.
+        places: Seats of the university, including those taken.
     """
     rows, nowhere = state.applicants, jnp.zeros(state.group.shape, bool)
     student = state.stage == STUDYING
@@ -72,7 +72,7 @@ def admit(
 
 
 class Spending(Struct):
-    """Step 3: how the university's money is spent; dollars unless said otherwise."""
+    """Step 3: how the university's money is spent, in dollars unless noted."""
 
     salaries: Float[Array, ""]
     salaries_due: Float[Array, ""]
@@ -91,16 +91,16 @@ def spend(
     units: Float[Array, ""],
     params: EducationParams,
 ) -> Spending:
-    """Step 3: sticker tuition comes in, scholarships go out; the rest stays in the account.
+    """Step 3: collect tuition and spend the university's budget; the rest stays in the account.
 
     Args:
-        noise: random numbers of this step.
-        state: at the beginning of the semester.
-        admission: step 2 of this semester.
-        shares: action of the university.
-        funding: dollars that the planner gives.
-        units: infrastructure units that are open.
-        params: prices.
+        noise: Random numbers of this step.
+        state: State at the start of the semester.
+        admission: Result of step 2.
+        shares: Action of the university.
+        funding: Dollars from the planner.
+        units: Open infrastructure units.
+        params: Prices.
     """
     students = jnp.sum(_count(admission.student, state.group))
     bill = students * params.tuition
@@ -112,10 +112,10 @@ def spend(
     tuition_share = jnp.where(
         bill > 0.0,
         1.0 - scholarships / jnp.where(bill > 0.0, bill, 1.0),
-        jnp.where(params.tuition > 0.0, 1.0, 0.0),  # nobody studies; studying is free
+        jnp.where(params.tuition > 0.0, 1.0, 0.0),  # no students; free tuition
     )
     mentored = fill_places(
-        -admission.time,  # a mentor helps those who enter
+        -admission.time,  # a mentor helps new students
         admission.student & (state.group == MINORITY),
         jnp.zeros_like(state.group),
         jnp.floor(money["mentorship"] / params.mentorship_cost)[None],
@@ -150,7 +150,7 @@ def grade(
     baseline: Float[Array, " people"],
     params: EducationParams,
 ) -> Grades:
-    """Step 4: grades."""
+    """Step 4: grade the students."""
     entering = dynamics.entering_gpa(
         baseline,
         noise.gpa,
@@ -171,7 +171,7 @@ def grade(
 
 
 class Progress(Struct):
-    """Step 5: sizes of classes by programme and group, who goes on studying, and degrees."""
+    """Step 5: class sizes by programme and group, who goes on studying, and degrees."""
 
     classes: Schedule
     completing: Float[Array, "programmes groups"]
@@ -188,7 +188,7 @@ def progress(
     grades: Grades,
     params: EducationParams,
 ) -> Progress:
-    """Step 5: leaving and graduation."""
+    """Step 5: let students leave or graduate."""
     leave = dynamics.leaves(
         grades.gpa, spending.tuition_share, admission.time, params.leave_weights
     )
@@ -199,10 +199,10 @@ def progress(
         count_people(who, state, len(GROUPS)) for who in (admission.entered, *finishers)
     )
     begins = jnp.stack([entered, *finishing[:2]])
-    # a class that begins with this semester is complete after its last, the next ones begin
-    # with the semester after this
-    ahead = (lengths - jnp.array([1.0, 0.0, 0.0])).astype(jnp.int32)
-    classes = state.classes.add((state.time + ahead)[:, None], begins)
+    # the bachelor's class begins this semester and completes in its last one; the other classes
+    # begin next semester
+    semesters_left = (lengths - jnp.array([1.0, 0.0, 0.0])).astype(jnp.int32)
+    classes = state.classes.add((state.time + semesters_left)[:, None], begins)
     degree = jnp.where(admission.applied, 0.0, state.degree)
     for code, who in enumerate(finishers, start=1):
         degree = jnp.where(who, float(code), degree)
@@ -216,7 +216,7 @@ def progress(
 
 
 class Work(Struct):
-    """Step 6: pay of the workers with the supplement, and as measured; the profit.
+    """Step 6: the workers' pay with the supplement, their measured pay, and the profit.
 
     Pay is in shares of the maximum.
     """
@@ -234,13 +234,13 @@ def work(
     incentives: Float[Array, ""],
     params: EducationParams,
 ) -> Work:
-    """Step 6: work of those who were in the workforce when the semester began.
+    """Step 6: pay everybody who was in the workforce at the start of the semester.
 
     Args:
-        state: at the beginning of the semester.
-        salary: action of the employer.
-        incentives: dollars that the planner gives for diversity.
-        params: parameters of the pay.
+        state: State at the start of the semester.
+        salary: Action of the employer.
+        incentives: Dollars of the planner for diversity.
+        params: Parameters of pay.
     """
     worker, minority = state.stage == WORKING, state.group == MINORITY
     pay_of_minority = jnp.sum(_count(worker & minority, state.group)) * params.max_salary
@@ -288,7 +288,7 @@ def educate(
     money: Float[Array, " regions"],
     params: EducationParams,
 ) -> dict[str, Float[Array, " people"]]:
-    """Step 7: tertiary money moves everybody's features."""
+    """Step 7: let tertiary money move everybody's features."""
     return move_features(
         state.data,
         dynamics.MOVES,
@@ -302,9 +302,9 @@ def educate(
 
 
 class Ending(Struct):
-    """Step 8: stage of each person after this semester, and when they began to look for work.
+    """Step 8: each person's stage after this semester, and when they began to look for work.
 
-    `returning` are those who have studied and are back in the tertiary population.
+    `returning` marks people who have studied and are back in the tertiary population.
     """
 
     stage: Int[Array, " people"]
@@ -319,7 +319,7 @@ def end_passes(
     worker: Bool[Array, " people"],
     pass_length: float | Float[Array, ""],
 ) -> Ending:
-    """Step 8: the rejected and those who leave look for work; a pass ends after its time."""
+    """Step 8: send rejected and leaving people to work, and end passes that are over."""
     looks_for_work = admission.rejected | admission.student & ~progress.goes_on
     inside = progress.goes_on | looks_for_work | worker
     over = inside & (admission.time + 1.0 >= pass_length)

@@ -19,30 +19,30 @@ class Times(Struct):
 
 
 class EducationState(PopulationState):
-    """The country and its people; times are steps.
+    """State of the country and its people; times are steps.
 
     Attributes:
-        region: place of each person's region in the population's list of regions.
-        data: columns of the data, and `gpa_shift`: what tertiary money has changed in f(u).
-        residual: what the person's baseline GPA is above f(u), but for tertiary money.
-        entered_at: step in which the current pass began (application).
-        left_at: step in which work began to be looked for, by rejection, leaving or graduation.
-        gpa: cumulative GPA; the baseline of those who have no grades.
+        region: Index of each person's region in the population's list of regions.
+        data: Columns of the people's data, and `gpa_shift`, the changes of f(u) by tertiary money.
+        residual: The person's baseline GPA minus f(u), without the changes by tertiary money.
+        entered_at: Step in which the current pass began (application).
+        left_at: Step of rejection, leaving or graduation, when the person began to look for work.
+        gpa: Cumulative GPA; the baseline for people without grades.
         semester_gpa: GPA of the last semester.
-        mentored: True if the student had a mentor in the last semester.
-        degree: highest degree of this pass, 0 none to 3 doctorate.
-        salary: last semester's salary with the supplement, share of the maximum salary.
-        salary_sum: sum of these over the career.
-        applying: True for those of them who really apply.
-        classes: people by programme and group that begin a programme, by the step in which those
-            who stay complete it.
-        units: infrastructure units of the university.
-        building: units under construction.
-        tuition_share: share of the sticker price that students paid in the last semester.
-        supplement: diversity supplement of the last semester, share of the maximum salary.
-        account: the university's money, dollars.
-        total_profit: sum of the employer's profits so far.
-        applicants: rows of the people sampled for this semester.
+        mentored: Whether the student had a mentor in the last semester.
+        degree: Highest degree of this pass, 0 none to 3 doctorate.
+        salary: Last semester's salary with the supplement, share of the maximum salary.
+        salary_sum: Sum of the salaries over the career.
+        applying: True for the sampled people who apply.
+        classes: Number of people who begin each programme, by group and by the step in which
+            those who stay complete it.
+        units: Infrastructure units of the university.
+        building: Units under construction.
+        tuition_share: Share of the sticker price that students paid in the last semester.
+        supplement: Diversity supplement of the last semester, share of the maximum salary.
+        account: The university's money, dollars.
+        total_profit: Sum of the employer's profits so far.
+        applicants: Rows of the people sampled for this semester.
     """
 
     region: Int[Array, " people"]
@@ -68,12 +68,12 @@ class EducationState(PopulationState):
 
     @property
     def times(self) -> Times:
-        """Times of each person at the beginning of the semester."""
+        """Times of each person at the start of the semester."""
         student, worker = self.stage == STUDYING, self.stage == WORKING
         until = jnp.where(student, self.time, self.left_at)
         inside = student | worker
         in_university = jnp.where(inside, until - self.entered_at, 0)
-        # whoever is rejected begins to work in the next semester, like those who leave
+        # rejected people begin to work in the next semester, like those who leave
         hired_at = jnp.maximum(self.left_at, self.entered_at + 1)
         in_workforce = jnp.where(worker, self.time - hired_at, 0)
         in_environment = jnp.where(inside, self.time - self.entered_at, 0)
@@ -85,17 +85,17 @@ class EducationState(PopulationState):
 
 
 class EducationNoise(Struct):
-    """The randomness of one step, uniform in [0, 1), one number of each kind per person.
+    """Random numbers of one step: uniform in [0, 1), one of each kind per person.
 
     Attributes:
-        admission: breaks ties of the admission scores. It is also `apply`: one is for those who
-            apply, the other for those outside, and no person is both, unless a pass lasts a single
-            semester.
-        mentor: selects the newest minority students who get a mentor.
-        gpa: noise of the semester's GPA.
-        leave: decides whether the student leaves the university.
-        move: decides whether the person's features improve, stay or deteriorate.
-        apply: samples who applies in the next semester.
+        admission: Breaks ties of the admission scores. `apply` is the same number: one is used for
+            applicants, the other for people outside, and nobody is both unless a pass lasts a
+            single semester.
+        mentor: Breaks ties among minority students who may get a mentor.
+        gpa: Noise of the semester's GPA.
+        leave: Decides whether the student leaves the university.
+        move: Decides whether the person's features improve, stay or deteriorate.
+        apply: Samples who applies in the next semester.
     """
 
     admission: Float[Array, " people"]
@@ -123,25 +123,25 @@ class EducationComponents(Components):
         "people who entered the university", "E^U", "admissions"
     )
     bachelor_class: Float[Array, " groups"] = group_count(
-        "size at its start of the class that completes the bachelor's now", "C^U", "university"
+        "initial size of the class that completes the bachelor's now", "C^U", "university"
     )
     bachelors: Float[Array, " groups"] = group_count(
         "people who completed the bachelor's", "G^U", "university"
     )
     master_class: Float[Array, " groups"] = group_count(
-        "size at its start of the class that completes the master's now", "C^M", "university"
+        "initial size of the class that completes the master's now", "C^M", "university"
     )
     masters: Float[Array, " groups"] = group_count(
         "people who completed the master's", "G^M", "university"
     )
     doctorate_class: Float[Array, " groups"] = group_count(
-        "size at its start of the class that completes the doctorate now", "C^D", "university"
+        "initial size of the class that completes the doctorate now", "C^D", "university"
     )
     doctorates: Float[Array, " groups"] = group_count(
         "people who completed the doctorate", "G^D", "university"
     )
     classes: Float[Array, " groups"] = group_count(
-        "size at their start of all classes that complete a programme now", "", "university"
+        "initial size of all classes that complete a programme now", "", "university"
     )
     graduates: Float[Array, " groups"] = group_count(
         "people who completed a programme", "", "university"
@@ -150,8 +150,8 @@ class EducationComponents(Components):
         "people in the workforce", "W", "employer", "planner", level=True
     )
     salaries: Float[Array, " groups"] = group_count(
-        "sum of their salaries, with supplements as far as `supplement_in_salary` says, as shares"
-        " of the maximum salary",
+        "sum of their salaries as shares of the maximum salary (supplements count by"
+        " `supplement_in_salary`)",
         "S",
         "employer",
         "planner",

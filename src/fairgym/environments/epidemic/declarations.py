@@ -6,7 +6,7 @@ from fairgym.fairness import Disparity, Distance, Metric, Rate, Windowed
 
 
 def epidemic_metrics() -> dict[str, Metric]:
-    """Health, and fairness of vaccines in the short term and of health in the long term."""
+    """Return metrics of health, short-term fairness of vaccines, long-term fairness of health."""
     vaccines = Rate(
         "vaccinated",
         "newly_infected",
@@ -23,10 +23,10 @@ def epidemic_metrics() -> dict[str, Metric]:
 
 
 def epidemic_measures(metrics: Mapping[str, Metric]) -> dict[str, Windowed]:
-    """Fairness in the course of an episode (section VI-C).
+    """Return measures of fairness during an episode (section VI-C).
 
     Args:
-        metrics: those of `epidemic_metrics`.
+        metrics: Metrics of `epidemic_metrics`.
     """
     return {
         "short_term": Windowed(metrics["vaccine_disparity"], 0),  # equation 10
@@ -36,7 +36,7 @@ def epidemic_measures(metrics: Mapping[str, Metric]) -> dict[str, Windowed]:
 
 
 def baseline_policies() -> dict[str, dict[str, str]]:
-    """Rules that vaccinate susceptible people by contacts or at random, and nobody."""
+    """Return rules that vaccinate susceptible people by contacts, at random, or nobody."""
     return {
         "highest_degree": {"clinic": "highest-degree"},
         "most_exposed": {"clinic": "most-exposed"},

@@ -60,65 +60,64 @@ HARDER_WANING = 0.2
 class Epidemic(
     SpacesByAgent, PopulationEnvironment[EpidemicState, EpidemicParams, EpidemicComponents]
 ):
-    """A disease that spreads along contacts, and a clinic that vaccinates one person in each step.
+    """A disease that spreads along contacts, and a clinic that vaccinates one person per step.
 
     The published reward is the share of people who are not infected.
 
     Raises:
-        FairgymError: an argument out of range, a graph that is none or has other people than said,
-            or communities that are not known.
+        FairgymError: If an argument is out of range, the graph is not one or has another number of
+            people, or the communities cannot be found.
     """
 
     name: ClassVar[str] = "epidemic"
 
     graph: str | tuple[tuple[int, ...], ...] | list[object] | NetworkxGraph = param(  # noqa: RUF009
         KARATE,
-        '"karate", pairs of numbers of people who meet ("0-1,1-2" on the command line), or a'
-        " networkx graph.",
+        'Contact network: "karate", pairs of people ("0-1,1-2" on the command line), or a networkx'
+        " graph.",
     )
     communities: tuple[int, ...] = param(
         (),
-        "0 or 1 for each person; if empty, the first Girvan-Newman division.",
+        "Community of each person, 0 or 1; if empty, the first Girvan-Newman division.",
     )
     model: str = param(
         "SIR",
-        '"SIR", or "SEIR" with a state of having been exposed.',
+        'Disease model: "SIR", or "SEIR" with exposed people who are not yet infectious.',
         choices=tuple(MODELS),
     )
-    first_infected: tuple[int, ...] = param((0,), "Numbers of those who are infected at the start.")
+    first_infected: tuple[int, ...] = param((0,), "Numbers of the people infected at the start.")
     random_infected: int = param(
         0,
-        "Number of people, drawn anew in every episode, who are infected at the start"
-        " instead; 0 for those of `first_infected`.",
+        "Number of randomly drawn people who are infected at the start of an episode; 0 for the"
+        " people in `first_infected`.",
         low=0,
         high=MOST_PEOPLE,
     )
     burn_in: int = param(
         1,
-        "Number of steps before the episode in which the disease spreads and nobody is vaccinated.",
+        "Steps before the episode in which the disease spreads and nobody is vaccinated.",
         low=0,
         high=1_000,
     )
     harder: bool = param(
         False,
-        "Whether immunity wanes with a chance of 0.2, after Xu et al. (2024).",
+        "Whether immunity wanes with probability 0.2 per step (Xu et al. 2024).",
     )
     population: int = param(
         0,
-        "Number of people, some of whom may meet nobody; 0 for those of the graph.",
+        "Number of people, including those without contacts; 0 for the people of the graph.",
         low=0,
         high=MOST_PEOPLE,
     )
     horizon: int = param(20, "Number of steps.", low=1, high=100_000)
     shows_contacts: bool = param(
         False,
-        "Whether the clinic observes the number of infected contacts of everybody, which it"
-        " could work out.",
+        "Whether the clinic observes everybody's number of infected contacts.",
     )
     shows_time: bool = param(False, "Whether the clinic observes the time.")
 
     def __post_init__(self) -> None:
-        """Check the arguments, and write the graph in its plain form."""
+        """Check the arguments and store the graph in its plain form."""
         graph, people = checked_graph(self.graph, self.population)
         object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "population", people)
@@ -129,10 +128,12 @@ class Epidemic(
         super().__post_init__()
 
     def _listed(self, name: str) -> tuple[int, ...]:
-        """Numbers of people of a field, which a list does for as well."""
+        """Return the people in a field as a tuple; a list is accepted as well."""
         given: object = getattr(self, name)
         if not isinstance(given, tuple | list):
-            raise FairgymError(f"{name} is {given!r}; it takes several numbers, such as (0, 1)")
+            raise FairgymError(
+                f"{name} must be a tuple or list of numbers such as (0, 1), got {given!r}"
+            )
         object.__setattr__(self, name, tuple(given))
         return tuple(given)
 
@@ -140,7 +141,7 @@ class Epidemic(
 
     @cached_property
     def contacts(self) -> Edges:
-        """Pairs of people who meet, each once, the lower number first."""
+        """Pairs of people who meet, each once, lower number first."""
         return contacts_of(self.graph)[0]
 
     @cached_property
@@ -163,30 +164,30 @@ class Epidemic(
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declarations of the environment."""
         metrics = epidemic_metrics()
         measures = epidemic_measures(metrics)
         return EnvironmentSpec(
             agents=("clinic",),
             groups=("first community", "second community"),
             components=EpidemicComponents,
-            # Health, and fairness of vaccines in the short term and of health in the long term.
+            # Health, short-term fairness of vaccines, long-term fairness of health.
             metrics=metrics,
             group_word="community",
             size_text=f"{self.population:,} people, {len(self.contacts):,} contacts",
-            # Fairness in the course of an episode (section VI-C): all steps so far count as lately.
+            # Fairness during an episode (section VI-C); the window is all steps so far.
             measures=measures,
             # The window of the short-term measure: vaccines and infections so far.
             memories={"window": measures["short_term"]},
             # The share of people not infected (section VI-C).
             published={"not_infected": 1.0},
             default_objective="published",
-            # a vaccine is what there is to be had
+            # people receive vaccines
             benefit="vaccinated",
-            # Susceptible people by contacts or at random, and nobody.
+            # Vaccinate susceptible people by contacts, at random, or nobody.
             baselines={**baseline_policies(), "random": {"clinic": "random"}},
             stages=self._stages,
-            # The people, who are told apart.
+            # People are distinguished.
             parts={
                 "state": self._stages,
                 "person": self._action_spaces["clinic"].names[: self.population],
@@ -199,7 +200,7 @@ class Epidemic(
 
     @property
     def default_params(self) -> EpidemicParams:
-        """The published numbers; immunity wanes in the harder variant."""
+        """The published numbers; in the harder variant immunity wanes."""
         return EpidemicParams(waning=HARDER_WANING if self.harder else 0.0)
 
     @cached_property
@@ -207,7 +208,7 @@ class Epidemic(
         """Everybody, with their state of health."""
         most = max(1, int(self.contact_matrix.sum(axis=1).max()))
         features = [Feature(stage, levels=2, of="health") for stage in self._stages]
-        given = "whether a vaccine was given so far"
+        given = "whether the person has been given a vaccine"
         features.append(Feature("vaccinated", levels=2, source=given))
         if self.shows_contacts:
             infected = Feature("infected_contacts", 0, most, "people", "N_I", levels=most + 1)
@@ -227,7 +228,7 @@ class Epidemic(
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: EpidemicParams) -> EpidemicState:
-        """The first infected, and the spread from them during the burn-in."""
+        """Infect the first people and let the disease spread during the burn-in."""
         first_key, spread_key = jax.random.split(key)
         if self.random_infected:
             lot = jax.random.uniform(first_key, (self.population,))
@@ -247,10 +248,10 @@ class Epidemic(
             vaccinated=jnp.zeros((self.population,), bool),
         )
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observation
 
     def people(self, state: EpidemicState) -> dict[str, Float[Array, " population"]]:
-        """Community, state of health, vaccination and contacts of each person."""
+        """Return each person's community, state of health, vaccination and contacts."""
         health = {
             name: (state.stage == code).astype(jnp.float32)
             for code, name in enumerate(self._stages)
@@ -266,7 +267,7 @@ class Epidemic(
         }
 
     def observe(self, state: EpidemicState, params: EpidemicParams) -> dict[str, Entities]:
-        """Everybody, and the time if it is shown."""
+        """Return everybody's features, and the time if it is shown."""
         everybody = jnp.ones((self.population,), bool)
         context = {"time": state.time} if self.shows_time else {}
         return {
@@ -278,7 +279,7 @@ class Epidemic(
     # ---------------------------------------------------------------- one step
 
     def noise(self, key: PRNGKeyArray, params: EpidemicParams) -> EpidemicNoise:
-        """Uniform numbers for the vaccine and for everybody."""
+        """Sample uniform numbers for the vaccine and for everybody."""
         uniform = jax.random.uniform(key, (self.population + 1,))
         return EpidemicNoise(effect=uniform[0], fate=uniform[1:])
 
@@ -289,8 +290,8 @@ class Epidemic(
         actions: Mapping[str, Array],
         params: EpidemicParams,
     ) -> tuple[EpidemicState, EpidemicComponents, Bool[Array, ""]]:
-        """Make one step: the numbered steps of the card."""
-        # 1. the vaccine; nobody has the number of "none"
+        """Simulate one step: the numbered steps of the card."""
+        # 1. the vaccine; no person has the number of "none"
         given = jnp.arange(self.population) == actions["clinic"]
         protected = steps.immunised(state.stage, given, noise.effect, params, len(self._stages))
         # 2. infections, onsets, recoveries and waning, all at once
@@ -310,7 +311,7 @@ class Epidemic(
     def _spread(
         self, stage: Int[Array, " people"], fate: Float[Array, " people"], params: EpidemicParams
     ) -> Int[Array, " people"]:
-        """States of health after a step of the disease."""
+        """Return the states of health after one step of the disease."""
         return steps.spread(stage, fate, self.contact_matrix, params, len(self._stages))
 
     # ---------------------------------------------------------------- expected components
@@ -321,12 +322,12 @@ class Epidemic(
         actions: Mapping[str, Array],
         params: EpidemicParams,
     ) -> EpidemicComponents:
-        """Expected components of a step, all of them: the health of everybody is seen.
+        """Return the expected components of a step. All are known: everybody's health is observed.
 
         Args:
-            observations: what the clinic sees before the step.
-            actions: the clinic's action.
-            params: as `default_params`.
+            observations: Observations before the step.
+            actions: The clinic's action.
+            params: As `default_params`.
         """
         states = len(self._stages)
         stage = jnp.argmax(observations["clinic"].features[:, :states], axis=1).astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""Rules of agents that vaccinate people who meet one another."""
+"""Rules for agents that vaccinate people in a contact network."""
 
 from typing import ClassVar
 
@@ -12,18 +12,18 @@ from fairgym.utils.registry import rules
 
 
 class Vaccinator(Chooser):
-    """The person of highest merit among those present, the first of several.
+    """Base rule: choose the person of highest merit among those present.
 
-    If nobody is present, that is susceptible, nobody is chosen.
+    The first of ties is chosen. If nobody is present (susceptible), nobody is chosen.
 
     Attributes:
         contacts: 1 where two people meet, 0 elsewhere.
-        goes_on: True to choose among everybody once nobody is present, as in the code of Hu, Lear
-            and Zhang (2023): such vaccines are wasted.
-        column_seen: column of the feature that the rule looks at.
+        goes_on: Whether to choose among everybody once nobody is present, as in the code of Hu,
+            Lear and Zhang (2023). Such vaccines are wasted.
+        column_seen: Column of the feature that the rule uses.
     """
 
-    sees: ClassVar[str] = ""  # feature that the rule looks at besides
+    sees: ClassVar[str] = ""  # further feature that the rule uses
 
     contacts: Float[Array, "rows rows"]
     goes_on: bool = eqx.field(static=True)
@@ -35,31 +35,31 @@ class Vaccinator(Chooser):
         """Find the network.
 
         Args:
-            env: the environment; a system of people who meet has a `contact_matrix`.
-            agent: the agent that chooses.
-            params: not used.
-            goes_on: as the attribute.
+            env: The environment; it must have a `contact_matrix`.
+            agent: The agent that chooses.
+            params: Unused.
+            goes_on: See the attribute.
 
         Raises:
-            FairgymError: the agent does not choose one row, the environment has no network, or
-                the agent does not see the feature.
+            FairgymError: If the agent does not choose one row, the environment has no network, or
+                the agent does not observe the feature.
         """
         super().__init__(env, agent, params)
         contacts = getattr(env.unwrapped, "contact_matrix", None)
         if contacts is None:
             raise FairgymError(
-                f"the rule {type(self).__name__} takes an environment of people who meet, such as"
-                f" epidemic; {env.name} has no contact_matrix"
+                f"the rule {type(self).__name__} needs an environment with a contact network, such"
+                f" as epidemic; {env.name} has no contact_matrix"
             )
         self.contacts, self.goes_on = jnp.asarray(contacts), goes_on
         self.column_seen = column_of(env, agent, self.sees) if self.sees else -1
 
     def merit(self, observation: Entities) -> Float[Array, " rows"]:
-        """Number by which people are preferred."""
+        """Return each row's merit; the highest is chosen."""
         raise NotImplementedError
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
-        """The person."""
+        """Return the chosen row."""
         present = self.present(observation)
         if self.goes_on:
             present = present | ~jnp.any(present)
@@ -68,28 +68,27 @@ class Vaccinator(Chooser):
 
 @rules.register("highest-degree")
 class HighestDegree(Vaccinator):
-    """The susceptible person with most contacts, infected or not.
+    """Vaccinate the susceptible person with most contacts, infected or not.
 
-    This is "Max" as the code of Hu, Lear and Zhang (2023) has it; their text counts infected
-    contacts, as the rule "most-exposed" does.
+    This is "Max" in the code of Hu, Lear and Zhang (2023). Their text counts infected contacts, as
+    the rule "most-exposed" does.
     """
 
     def merit(self, observation: Entities) -> Float[Array, " rows"]:
-        """Number of contacts."""
+        """Return the number of contacts."""
         return jnp.sum(self.contacts, axis=1)
 
 
 @rules.register("most-exposed")
 class MostExposed(Vaccinator):
-    """The susceptible person with most infected contacts.
+    """Vaccinate the susceptible person with most infected contacts.
 
-    This is "Max" as the text of Hu, Lear and Zhang (2023, section VI-C) has it.
-
+    This is "Max" in the text of Hu, Lear and Zhang (2023, section VI-C).
     """
 
     sees: ClassVar[str] = "infected"
 
     def merit(self, observation: Entities) -> Float[Array, " rows"]:
-        """Number of infected contacts."""
+        """Return the number of infected contacts."""
         infected = observation.features[:, self.column_seen]
         return jnp.dot(self.contacts, infected, precision="highest")

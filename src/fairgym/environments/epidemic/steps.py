@@ -1,8 +1,8 @@
-"""The steps of the epidemic, and its formulas (Hu, Lear and Zhang 2023, section VI-C).
+"""The formulas and steps of the epidemic (Hu, Lear and Zhang 2023, section VI-C).
 
-The formulas come first. Arguments that are the same everywhere: `stage`, the state of
-health of each person; `contact_matrix`, 1 where two people meet; `states`, the number of states of
-health; `params`, as `Epidemic.default_params`.
+The formulas come first. Common arguments: `stage`, each person's state of health;
+`contact_matrix`, 1 where two people meet; `states`, the number of states of health; `params`, as
+`Epidemic.default_params`.
 """
 
 import jax
@@ -19,11 +19,11 @@ SUSCEPTIBLE = 0  # the first stage; the last one is recovered
 def infection_chance(
     infected_contacts: Float[Array, "*people"], infection: Number
 ) -> Float[Array, "*people"]:
-    """Chance that a susceptible person is infected, P_I = 1 - (1 - tau)^|N_I| (section VI-C).
+    """Return the probability of infection, P_I = 1 - (1 - tau)^|N_I| (section VI-C).
 
     Args:
-        infected_contacts: number of infected people whom each person meets.
-        infection: chance that one of them infects.
+        infected_contacts: Number of infected people whom each person meets.
+        infection: Probability that one of them infects the person.
     """
     return 1.0 - jnp.power(1.0 - infection, infected_contacts)
 
@@ -34,13 +34,13 @@ def chance_to_pass_on(
     params: EpidemicParams,
     states: int,
 ) -> Float[Array, " people"]:
-    """Chance that each person passes on to the next state of health.
+    """Return the probability that each person moves to the next state of health.
 
     Args:
-        stage: state of health of each person.
-        infected: chance that each person is infected if susceptible.
-        params: chances of onset, recovery and waning.
-        states: number of states of health: 3, or 4 with the exposed.
+        stage: State of health of each person.
+        infected: Probability that each person is infected if susceptible.
+        params: Probabilities of onset, recovery and waning.
+        states: Number of states of health: 3, or 4 with exposed people.
     """
     later = jnp.where(
         stage == states - 2,
@@ -53,13 +53,13 @@ def chance_to_pass_on(
 def effect_chance(
     stage: Int[Array, "*people"], efficacy: Number, cure: Number, states: int
 ) -> Float[Array, "*people"]:
-    """Chance that a vaccine has an effect, which is that the person is immune.
+    """Return the probability that a vaccine makes the person immune.
 
     Args:
-        stage: state of health of who is vaccinated.
-        efficacy: the chance of somebody susceptible.
-        cure: the chance of somebody exposed or infected.
-        states: number of states of health.
+        stage: State of health of the vaccinated person.
+        efficacy: Probability for a susceptible person.
+        cure: Probability for an exposed or infected person.
+        states: Number of states of health.
     """
     sick = jnp.where(stage == states - 1, 0.0, cure)
     return jnp.where(stage == 0, efficacy, sick)
@@ -75,14 +75,14 @@ def immunised(
     params: EpidemicParams,
     states: int,
 ) -> Int[Array, " people"]:
-    """Step 1: states of health after vaccines have been given to these people, one or many.
+    """Step 1: return the states of health after these people have been given a vaccine.
 
     Args:
-        stage: states of health before.
-        given: who is given a vaccine.
-        effect: uniform in [0, 1), the same for all.
-        params: chances.
-        states: number of states of health.
+        stage: States of health before.
+        given: Who is given a vaccine.
+        effect: Uniform in [0, 1), the same for all.
+        params: Parameters of the environment.
+        states: Number of states of health.
     """
     chance = effect_chance(stage, params.efficacy, params.cure, states)
     return jnp.where(given & (effect < chance), states - 1, stage)
@@ -95,14 +95,14 @@ def spread(
     params: EpidemicParams,
     states: int,
 ) -> Int[Array, " people"]:
-    """Step 2: states of health after infections, onsets, recoveries and waning, all at once.
+    """Step 2: return the states of health after infection, onset, recovery and waning at once.
 
     Args:
-        stage: states of health after the vaccine.
-        fate: uniform in [0, 1) for each person.
-        contact_matrix: who meets whom.
-        params: chances.
-        states: number of states of health.
+        stage: States of health after the vaccine.
+        fate: Uniform in [0, 1) for each person.
+        contact_matrix: Who meets whom.
+        params: Parameters of the environment.
+        states: Number of states of health.
     """
     chance = _chance_to_pass_on(stage, contact_matrix, params, states)
     return jnp.where(fate < chance, (stage + 1) % states, stage)
@@ -114,7 +114,7 @@ def _chance_to_pass_on(
     params: EpidemicParams,
     states: int,
 ) -> Float[Array, " people"]:
-    """Chance that each person passes on to the next state of health."""
+    """Return the probability that each person moves to the next state of health."""
     met = infected_contacts(stage, contact_matrix, states)
     infected = infection_chance(met, params.infection)
     return chance_to_pass_on(stage, infected, params, states)
@@ -125,7 +125,7 @@ def infected_contacts(
     contact_matrix: Float[np.ndarray, "people people"],
     states: int,
 ) -> Float[Array, " people"]:
-    """Number of infected people whom each person meets."""
+    """Return the number of infected people whom each person meets."""
     infected = (stage == states - 2).astype(jnp.float32)
     return jnp.dot(contact_matrix, infected, precision="highest")
 
@@ -137,14 +137,14 @@ def counted(
     infected: Float[Array, " people"],
     health: Float[Array, "people states"],
 ) -> EpidemicComponents:
-    """Components of a step: numbers of people, or chances, summed over the communities.
+    """Return the components of a step: people, or probabilities, summed by community.
 
     Args:
-        community: community of each person, 0 or 1.
-        given: 1 for who is given a vaccine.
-        wasted: number of vaccines without effect.
-        infected: 1 for who is infected in this step, or the chance of it.
-        health: 1 for each person's state of health after the step, or the chance of each state.
+        community: Community of each person, 0 or 1.
+        given: 1 for people who are given a vaccine.
+        wasted: Number of vaccines without effect.
+        infected: 1 for people infected in this step, or the probability of it.
+        health: 1 for each person's state of health after the step, or its probability.
     """
     member = np.arange(COMMUNITIES)[:, None] == community
     people = jnp.concatenate([given[:, None], infected[:, None], health], axis=1)
@@ -168,21 +168,21 @@ def expected_components(
     params: EpidemicParams,
     states: int,
 ) -> EpidemicComponents:
-    """Expected components of a step.
+    """Return the expected components of a step.
 
     Args:
-        stage: states of health before the step.
-        given: who is given a vaccine, nobody or one person.
-        community: community of each person, 0 or 1.
-        contact_matrix: who meets whom.
-        params: chances.
-        states: number of states of health.
+        stage: States of health before the step.
+        given: Who is given a vaccine: nobody or one person.
+        community: Community of each person, 0 or 1.
+        contact_matrix: Who meets whom.
+        params: Parameters of the environment.
+        states: Number of states of health.
     """
     chance = effect_chance(stage, params.efficacy, params.cure, states)
     effect = jnp.sum(jnp.where(given, chance, 0.0))
 
     def after(protected: Int[Array, " people"]) -> EpidemicComponents:
-        """Expectation once it is known whether the vaccine has had an effect."""
+        """Return the expectation, given whether the vaccine had an effect."""
         passing = _chance_to_pass_on(protected, contact_matrix, params, states)
         now, following = one_hot(protected, states), one_hot((protected + 1) % states, states)
         return counted(
@@ -198,5 +198,5 @@ def expected_components(
 
 
 def one_hot(stage: Int[Array, " people"], states: int) -> Float[Array, "people states"]:
-    """1 for each person's state of health, 0 for the others."""
+    """Return 1 for each person's state of health, 0 for the others."""
     return jax.nn.one_hot(stage, states, dtype=jnp.float32)

@@ -14,10 +14,10 @@ from fairgym.core import (
 
 
 class EpidemicState(PopulationState):
-    """The health of everybody; the stage is the state of health, the group the community.
+    """Everybody's health: `stage` is the state of health, `group` the community.
 
     Attributes:
-        vaccinated: whether each person has been given a vaccine, with effect or without.
+        vaccinated: Whether each person has been given a vaccine, with or without effect.
     """
 
     vaccinated: Bool[Array, " people"]
@@ -27,15 +27,15 @@ class EpidemicComponents(Components):
     """Components of one step."""
 
     vaccinated: Float[Array, " groups"] = group_count(
-        "people given a vaccine, with effect or without", "vaccine_given"
+        "people given a vaccine, with or without effect", "vaccine_given"
     )
     wasted: Float[Array, ""] = component("vaccines without effect", unit="people")
     newly_infected: Float[Array, " groups"] = group_count(
-        "susceptible people who are infected", "new_infected"
+        "susceptible people who were infected", "new_infected"
     )
     people: Float[Array, " groups"] = group_count("people", level=True)
     not_infected: Float[Array, " groups"] = group_count(
-        "people not infected after the step, and not exposed", level=True
+        "people neither infected nor exposed after the step", level=True
     )
     health: Float[Array, "groups states"] = component(
         "people in each state of health after the step",
@@ -46,12 +46,12 @@ class EpidemicComponents(Components):
 
 
 class EpidemicNoise(Struct):
-    """The randomness of one step.
+    """Random numbers of one step.
 
     Attributes:
-        effect: uniform in [0, 1); decides whether the vaccine has an effect.
-        fate: uniform in [0, 1) for each person; decides who passes on to the next state of health,
-            whatever the state.
+        effect: Uniform in [0, 1); decides whether the vaccine has an effect.
+        fate: Uniform in [0, 1) for each person; decides who moves to the next state of health,
+            in any state.
     """
 
     effect: Float[Array, ""]
@@ -59,27 +59,31 @@ class EpidemicNoise(Struct):
 
 
 class EpidemicParams(Params):
-    """Parameters of the epidemic, chances per step; every field may be vmapped over.
+    """Parameters of the epidemic, probabilities per step; every field may be vmapped over.
 
     Defaults are those of Hu, Lear and Zhang (2023); `Epidemic.default_params` has those of the
     harder variant.
     """
 
     infection: float = fraction(
-        0.5, "tau: chance that an infected contact infects a susceptible person", unit="per step"
+        0.5,
+        "Probability tau that an infected contact infects a susceptible person.",
+        unit="per step",
     )
     onset: float = fraction(
-        0.5, "chance that an exposed person becomes infectious (SEIR)", unit="per step"
+        0.5, "Probability that an exposed person becomes infectious (SEIR).", unit="per step"
     )
     recovery: float = fraction(
-        0.005, "rho: chance that an infected person recovers", unit="per step"
+        0.005, "Probability rho that an infected person recovers.", unit="per step"
     )
     waning: float = fraction(
         0.0,
-        "chance that an immune person becomes susceptible again (harder variant: 0.2)",
+        "Probability that an immune person becomes susceptible again (harder variant: 0.2).",
         unit="per step",
     )
-    efficacy: float = fraction(1.0, "chance that the vaccine makes a susceptible person immune")
+    efficacy: float = fraction(
+        1.0, "Probability that the vaccine makes a susceptible person immune."
+    )
     cure: float = fraction(
-        0.0, "chance that the vaccine makes an exposed or infected person recover"
+        0.0, "Probability that the vaccine makes an exposed or infected person recover."
     )

@@ -10,12 +10,12 @@ from fairgym.data.populations import health
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
-# Table 8, in dollars: bare numbers there; its budget and profit fit about as many people.
+# Table 8, in dollars. The table prints bare numbers; its budget and profit fit 10,000 people.
 PROFIT = PublishedProfit(7.2e8, population=10_000, horizon=100)
 
 
 def published_metrics(profit_normaliser: float) -> dict[str, Metric]:
-    """Four rewards and three disparities over regions (MAFE, tables 1 and 8, appendix G)."""
+    """Return four rewards and three disparities over regions (MAFE, tables 1 and 8, appendix G)."""
     insured = Rate("insured", "people")
     incidence = Rate("fell_ill", "healthy", sign=-1)
     mortality = Rate("died", "illnesses_ended", sign=-1)
@@ -42,7 +42,7 @@ NO_PLANNER = [0.0, 0.0, 0.0, 1.0] + _EVENLY * 3
 
 
 def baseline_policies() -> dict[str, dict[str, object]]:
-    """Random agents, and the card's plausible and simple fixed policies."""
+    """Return random agents and the card's fixed policies, by name."""
 
     def fixed(premium: float, planner: list[float]) -> dict[str, object]:
         return {"insurer": premium, "hospital": "random", "planner": planner}
@@ -90,11 +90,11 @@ _PERSON = (
     Feature("time_waited", 0, 10, "months", "WAITBED up to now"),
 )
 
-# The planner's tree of shares (figure 14): the budget, then the regions' parts of three kinds.
+# The planner's tree of shares (figure 14): the budget, then the split of three items over regions.
 _SPLIT = ("hospital_infrastructure", "public_health", "insurance_subsidies")
 PLANNER = Shares(((*_SPLIT, "rollover"), *(per_group(kind, REGIONS, of=kind) for kind in _SPLIT)))
 
-# The hospital sees people without a bed only, all of whom need one.
+# The hospital observes only people without a bed, and all of them need one.
 _UNSEEN_BY_HOSPITAL = ("needs_bed", "in_hospital")
 FEATURES = {
     "insurer": _PERSON,
@@ -106,14 +106,14 @@ FEATURES = {
 def observation_spaces(
     population: int, horizon: int, profit: float, budget: float, beds: float
 ) -> dict[str, EntitySpace]:
-    """Everybody for the insurer and the planner, those who need a bed for the hospital.
+    """Return the spaces: all people for insurer and planner, those who need a bed for the hospital.
 
     Args:
-        population: rows.
-        horizon: months, the range of the time.
-        profit: dollars, the range of the insurer's total profit.
-        budget: dollars, the range of the planner's budget.
-        beds: the range of the beds of a region.
+        population: Number of rows.
+        horizon: Months; the range of the time.
+        profit: Dollars; the range of the insurer's total profit.
+        budget: Dollars; the range of the planner's budget.
+        beds: The range of a region's number of beds.
     """
     context = (
         Feature("time", 0, horizon, "months"),
@@ -130,19 +130,22 @@ def observation_spaces(
 
 
 def action_spaces(population: int) -> dict[str, ActionSpace]:
-    """Premiums, queue scores, and the planner's tree of shares."""
+    """Return the spaces: premiums, queue scores, and the planner's tree of shares."""
     return {
         "insurer": PerEntity(population, Element("premium", unit="share of the maximum")),
         "hospital": PerEntity(
             population,
-            Element("priority", meaning="in each region the highest priorities get the free beds"),
+            Element(
+                "priority",
+                meaning="in each region the people with the highest priority get the free beds",
+            ),
         ),
         "planner": PLANNER,
     }
 
 
 def by_region(name: str, numbers: Float[Array, " regions"]) -> dict[str, Float[Array, ""]]:
-    """The context features of a quantity that every region has: name -> number."""
+    """Return the context features of a quantity per region: name -> number."""
     return {feature: numbers[i] for i, feature in enumerate(_names(name))}
 
 

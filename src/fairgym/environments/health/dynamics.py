@@ -1,6 +1,6 @@
 """The formulas of the health environment (MAFE, appendix G).
 
-| symbol | name here |
+| symbol | name in the code |
 | --- | --- |
 | HEALTH (1 to 5, higher is worse) | `risk` |
 | HICOV | `insured` |
@@ -9,8 +9,8 @@
 | FTOTVAL, FAMSIZE | `family_income`, `family_size` |
 | P^Sick, P^Terminate, P^Mortality, P^Insured | `falls_ill`, `illness_ends`, `dies`, `accepts` |
 
-Equations (16), "improve, stay, deteriorate", are in `_common/moves.py`; building is in
-`_common/schedule.py`. All functions work elementwise on arrays of any equal shape.
+Equation (16), "improve, stay, deteriorate", is in `_common/moves.py`; building is in
+`_common/schedule.py`. All functions work elementwise on arrays of equal shape.
 """
 
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ Numbers = Float[Array, "..."]
 Flags = Bool[Array, "..."]
 Parameter = float | Numbers
 
-# The movable columns of the data: what public health money changes.
+# The movable columns of the data: public health money changes them.
 _INCOME = Move("income_change", 1.0, LOWEST_INCOME, jnp.inf)
 MOVES = {
     "personal_income": _INCOME,
@@ -36,12 +36,12 @@ MOVES = {
 def beds_at_start(
     beds: Parameter, by_people: Parameter, shares: Float[Array, " regions"]
 ) -> Float[Array, " regions"]:
-    """Beds at the start: whole ones, of which a share follows the regions' people.
+    """Return each region's beds at the start, rounded down.
 
     Args:
-        beds: beds of a region, one number or one per region.
-        by_people: share of them that regions have in proportion to their people.
-        shares: shares of the regions in the population, which sum to 1.
+        beds: Beds per region, one number or one per region.
+        by_people: Share of the beds that is distributed in proportion to the regions' people.
+        shares: Each region's share of the population; they sum to 1.
     """
     in_proportion = shares.size * shares
     return jnp.floor(beds * (1.0 - by_people + by_people * in_proportion))
@@ -62,7 +62,7 @@ def falls_ill(insured: Flags, risk: Numbers, uninsured: Parameter, slope: Parame
 def illness_ends(time_ill: Numbers, base: Parameter, illness_time: Parameter) -> Numbers:
     """Equation (13) for P^Terminate: D^(E ILLTIME), 1.03^(-7 ILLTIME) by default.
 
-    With `dies` it makes equations (11) and (12): P^Death = P^Terminate P^Mortality and
+    Together with `dies` it gives equations (11) and (12): P^Death = P^Terminate P^Mortality and
     P^Cured = P^Terminate (1 - P^Mortality).
 
     Args:
@@ -87,8 +87,8 @@ def dies(
 ) -> Numbers:
     """Equation (13) for P^Mortality: 1 - (C - D^(E ILLTIME + F WAITBED + G HEALTH + H)), clipped.
 
-    The paper prints D = -1.02; a negative base has no meaning. C - |D|^(...) is the chance to
-    survive the end of an illness: 0.98 for a healthy person treated at once.
+    The paper prints D = -1.02; a negative base has no meaning. C - |D|^(...) is the probability of
+    surviving the end of an illness: 0.98 for a healthy person treated at once.
 
     Args:
         time_ill: ILLTIME.
@@ -117,7 +117,7 @@ def accepts(
         family_income: FTOTVAL.
         family_size: FAMSIZE.
         premium: HIPCOST.
-        months: m, months of premium that the annual income is compared with.
+        months: m, the number of monthly premiums that is compared with the annual income.
     """
     burden = months * premium * family_size
     free = burden <= 0.0
@@ -125,13 +125,13 @@ def accepts(
 
 
 def subsidy_weight(family_income: Numbers, family_size: Numbers) -> Numbers:
-    """Equation (15): a person's share of a region's subsidies is in proportion to this.
+    """Equation (15): weight of a person's share in the region's subsidies.
 
-    It is 1 over the income per head of the family.
+    It is 1 over the family's income per head.
     """
     return family_size / family_income
 
 
 def is_bankrupt(total_profit: Numbers) -> Flags:
-    """True if the insurer fails: its profits sum to less than 0."""
+    """Return whether the insurer is bankrupt: its profits sum to less than 0."""
     return total_profit < 0.0

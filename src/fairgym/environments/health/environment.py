@@ -1,6 +1,6 @@
 """An insurer, a hospital in each of four regions, and a planner.
 
-One step is one month, in the order of MAFE, appendix G: offers and the planner's money (every k
+One step is one month. It follows MAFE, appendix G: offers and the planner's money (every k
 months), premiums, illness, beds, end of illness, replacement of the dead, public health, building,
 profit. The steps are in `steps.py`, their formulas in `dynamics.py`.
 """
@@ -42,7 +42,7 @@ from fairgym.environments.health.types import HealthComponents, HealthNoise, Hea
 from fairgym.utils import register_environment
 
 COLUMNS = (*FIXED_COLUMNS, *dynamics.MOVES)
-CANDIDATES = 4096  # to replace the dead of a region from, sampled anew in every episode
+CANDIDATES = 4096  # people per region who can replace the dead; sampled anew in every episode
 
 
 @register_environment("health")
@@ -51,7 +51,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     """The MAFE-Health environment; see the card (`README.md` in this folder).
 
     Raises:
-        FairgymError: an argument out of range.
+        FairgymError: If an argument is out of range.
     """
 
     name: ClassVar[str] = "health"
@@ -60,19 +60,21 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     population: int = number_of_people(10_000)
     horizon: int = number_of_steps(
-        100, "T, months after which an episode is truncated (100 in the paper)."
+        100, "Months T after which an episode is truncated (100 in the paper)."
     )
     decision_period: int = number_of_steps(
-        6, "k, months between actions of the insurer and of the planner."
+        6, "Months k between two actions of the insurer and of the planner."
     )
-    population_source: str = param("built-in", '"built-in", or the name of imported data.')
-    observe_group: bool = param(True, "Whether agents observe what tells a person's region.")
+    population_source: str = param(
+        "built-in", 'Source of the people: "built-in", or the name of imported data.'
+    )
+    observe_group: bool = param(True, "Whether agents observe each person's region.")
 
     # ---------------------------------------------------------------- declarations
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        """What is declared."""
+        """Declarations of the environment."""
         return EnvironmentSpec(
             version=2,
             agents=("insurer", "hospital", "planner"),
@@ -83,13 +85,13 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
             group_word="region",
             time_unit="months",
             failure="the insurer fails",
-            # The insurer and the planner act every k months, the hospital every month (table 8).
+            # Insurer and planner act every k months, the hospital every month (table 8).
             periods={"insurer": self.decision_period, "planner": self.decision_period},
-            # Race and sex together.
+            # Subgroups of race and sex.
             partitions={"race_and_sex": RACE_AND_SEX},
-            # months in health: insurance, hospitals and public money all serve them
+            # months in health: insurance, hospitals and public money all aim at them
             benefit="healthy",
-            # Simple fixed premiums with and without a planner who spends evenly.
+            # Fixed premiums, with and without a planner who spends evenly.
             baselines=baseline_policies(),
             stages=("healthy", "waiting", "in hospital"),
             core_attribute="health_risk",
@@ -101,7 +103,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     @property
     def default_params(self) -> HealthParams:
-        """Table 8 scaled to the population; bias strength as fitted on the population's data."""
+        """Table 8 scaled to the population, with the bias strength fitted on its data."""
         return HealthParams(bias_strength=self._data.bias_strength).at_population(self.population)
 
     @cached_property
@@ -122,7 +124,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     # ---------------------------------------------------------------- start
 
     def initial_state(self, key: PRNGKeyArray, params: HealthParams) -> HealthState:
-        """Sample the people from the data, region by region, all of them healthy and uninsured."""
+        """Sample the people from the data, region by region. All are healthy and uninsured."""
         people_key, candidate_key, illness_key = jax.random.split(key, 3)
         people, regions = self.population, len(REGIONS)
         sizes = jnp.array(group_shares(self._data)) * params.region_size
@@ -159,14 +161,14 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
             total_profit=zero,
         )
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- observation
 
     def _risk(self, data: Mapping[str, Float[Array, " people"]]) -> Float[Array, " people"]:
-        """HEALTH: the fitted linear regression, clipped to [1, 5]."""
+        """Return HEALTH: the fitted linear regression, clipped to [1, 5]."""
         return self._data.scores["health_risk"].predict(data)
 
     def people(self, state: HealthState) -> dict[str, Float[Array, " population"]]:
-        """Every feature of every person by name, the fitted health risk included."""
+        """Return every feature of every person by name, including the fitted health risk."""
         waiting, in_hospital = state.stage == WAITING, state.stage == IN_HOSPITAL
         until = jnp.where(in_hospital, state.bed_since, state.time)
         ill = waiting | in_hospital
@@ -185,10 +187,10 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         }
 
     def observe(self, state: HealthState, params: HealthParams) -> dict[str, Entities]:
-        """Everybody; for the hospital those who wait, and those who fall ill in this month.
+        """Return all people; for the hospital those who wait and those who fall ill this month.
 
-        Illness strikes before the hospital acts, but in a month of offers it depends on what
-        people accept in the same month: then the hospital ranks all whom it may strike.
+        People fall ill before the hospital acts. In a month of offers illness depends on who
+        accepts in the same month; the hospital then ranks all people who may fall ill.
         """
         people = self._seen(state)
         beds = state.beds + state.building.opened(state.time)
@@ -216,7 +218,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
     # ---------------------------------------------------------------- one month
 
     def noise(self, key: PRNGKeyArray, params: HealthParams) -> HealthNoise:
-        """Six uniform numbers for every person."""
+        """Sample six uniform numbers for every person."""
         return HealthNoise(*jax.random.uniform(key, (6, self.population)))
 
     def transition(
@@ -226,11 +228,11 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
         actions: Mapping[str, Array],
         params: HealthParams,
     ) -> tuple[HealthState, HealthComponents, Bool[Array, ""]]:
-        """Make one month's step: the numbered steps of the card, in `steps.py`."""
+        """Simulate one month: the numbered steps of the card, in `steps.py`."""
         group = state.group
         beds = state.beds + state.building.opened(state.time)
 
-        # 1. every k months: budget, offers, coverage. 8. building begins with the money
+        # 1. every k months: budget, offers, coverage. 8. building begins when money is paid in
         state = steps.open_cycle(noise, state, actions, params, self.decision_period)
         # 2. premiums
         premiums = steps.pay_premiums(state)

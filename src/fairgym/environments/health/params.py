@@ -1,4 +1,4 @@
-"""The numbers of the health environment (MAFE, table 8, where published)."""
+"""Parameters of the health environment (MAFE, table 8, where published)."""
 
 import numpy as np
 
@@ -11,29 +11,28 @@ from fairgym.environments.health.declarations import PROFIT
 class HealthParams(RegionParams):
     """Parameters of the health environment; every field may be vmapped over.
 
-    Defaults are for 10,000 people; `at_population` scales what belongs to the whole country.
-    Published values are marked with their source; the others are documented choices, see the
-    environment's card.
+    Defaults are for 10,000 people; `at_population` scales the country's totals. Published values
+    are marked with their source. The others are documented choices, see the environment's card.
     """
 
     planner_budget: float = param(
         2.5e8,
-        "B-hat: new money of the planner in each cycle (table 8); the default is scaled with the"
-        " population, a given value is taken as it is",
+        "New money of the planner per cycle, B-hat (table 8). The default is scaled with the"
+        " population; a given value is not.",
         unit="dollars per cycle",
         low=1.0,
         high=1e12,
     )
     max_premium: float = param(
         1000.0,
-        "premium that the insurer's action 1 stands for (appendix D)",
+        "Monthly premium if the insurer's action is 1 (appendix D).",
         unit="dollars per month",
         low=0.0,
         high=1e6,
     )
     hospital_cost: Number = param(
         2000.0,
-        "HOSPCOST, cost of a hospital stay (not published)",
+        "Cost of a hospital stay, HOSPCOST (not published).",
         unit="dollars per month",
         low=0.0,
         high=1e6,
@@ -41,15 +40,15 @@ class HealthParams(RegionParams):
     )
     region_size: Number = param(
         1.0,
-        "size of a region, as a multiple of that in the data",
+        "Size of a region, as a multiple of its size in the data.",
         low=1e-6,
         high=1e6,
         per="region",
     )
     beds_at_start: Number = param(
         300.0,
-        "beds of a region at the start, on average where regions have them by people (not"
-        " published); the default is scaled with the population, a given value is taken as it is",
+        "Beds per region at the start; the average over regions if they follow the people (not"
+        " published). The default is scaled with the population; a given value is not.",
         unit="beds",
         low=0.0,
         high=1e6,
@@ -57,73 +56,83 @@ class HealthParams(RegionParams):
     )
     beds_by_people: float = fraction(
         1.0,
-        "share of the beds at the start that regions have in proportion to their people (not"
-        " published; 0: as many in every region)",
+        "Share of the initial beds that is distributed in proportion to the regions' people (not"
+        " published). 0 gives every region the same number.",
     )
     months_of_premium_per_income: float = param(
         12.0,
-        "m: months of premium that the annual income is compared with when coverage is accepted"
-        " (12: a year's; 1: equation 14 read literally)",
+        "Number of monthly premiums m that people compare with their annual income when they decide"
+        " on coverage (12: a year's premiums; 1: equation 14 read literally).",
         unit="months",
         low=1e-6,
         high=1e6,
     )
     illness_uninsured: Number = fraction(
-        0.4, "A: what lack of coverage adds to the chance to fall ill (table 8)", per="region"
+        0.4,
+        "Increase A of the probability of falling ill without insurance (table 8).",
+        per="region",
     )
     illness_risk: Number = fraction(
-        0.4, "B: chance to fall ill at a health risk of 5, coverage apart (table 8)", per="region"
+        0.4,
+        "Probability B of falling ill at a health risk of 5 if insured (table 8).",
+        per="region",
     )
     end_base: float = param(
-        1.03, "D of the end of an illness: D^(E ILLTIME) (table 8)", low=1.0, high=10.0
+        1.03,
+        "Base D of the probability that an illness ends, D^(E ILLTIME) (table 8).",
+        low=1.0,
+        high=10.0,
     )
     end_illness_time: float = param(
-        -7.0, "E of the end of an illness (table 8)", low=-100.0, high=0.0
+        -7.0, "Exponent E of the probability that an illness ends (table 8).", low=-100.0, high=0.0
     )
     survival_ceiling: float = param(
-        1.96, "C of mortality: survival is C - D^(...) (table 8)", low=0.0, high=10.0
+        1.96,
+        "C of mortality: the probability of survival is C - D^(...) (table 8).",
+        low=0.0,
+        high=10.0,
     )
     survival_base: float = param(
-        1.02, "D of mortality (printed as -1.02, see the card)", low=1.0, high=10.0
+        1.02, "D of mortality (printed as -1.02, see the card).", low=1.0, high=10.0
     )
     survival_illness_time: float = param(
-        3.0, "E of mortality, per month of illness (table 8)", low=0.0, high=100.0
+        3.0, "E of mortality, per month of illness (table 8).", low=0.0, high=100.0
     )
     survival_wait: float = param(
-        3.0, "F of mortality, per month without a bed (table 8)", low=0.0, high=100.0
+        3.0, "F of mortality, per month without a bed (table 8).", low=0.0, high=100.0
     )
     survival_risk: float = param(
-        3.0, "G of mortality, per point of health risk (table 8)", low=0.0, high=100.0
+        3.0, "G of mortality, per point of health risk (table 8).", low=0.0, high=100.0
     )
-    survival_offset: float = param(-7.0, "H of mortality (table 8)", low=-100.0, high=100.0)
+    survival_offset: float = param(-7.0, "H of mortality (table 8).", low=-100.0, high=100.0)
     improve_base: Number = fraction(
-        0.29, "Q: chance that features improve without money, nearly (table 8)", per="region"
+        0.29, "Approximate probability Q of improving without money (table 8).", per="region"
     )
     public_health_months: float = param(
         1.0,
-        "months over which a cycle's public health money is spread (not published; 1: all of it"
-        " works in every month of the cycle, 6: a sixth does, as with subsidies)",
+        "Months over which a cycle's public health money is spread (not published). 1: all of it"
+        " works in every month of the cycle; 6: a sixth does, as with subsidies.",
         unit="months",
         low=1.0,
         high=1e6,
     )
     income_change: float = param(
         500.0,
-        "c of INCTOT and FTOTVAL when features move (not published)",
+        "Step c of INCTOT and FTOTVAL when features move (not published).",
         unit="dollars per year",
         low=0.0,
         high=1e6,
     )
     poverty_change: float = param(
-        2.0, "c of POVLEV (not published)", unit="percent", low=0.0, high=1000.0
+        2.0, "Step c of POVLEV (not published).", unit="percent", low=0.0, high=1000.0
     )
     distress_change: float = param(
-        0.2, "c of the six distress items (not published)", low=0.0, high=4.0
+        0.2, "Step c of the six distress items (not published).", low=0.0, high=4.0
     )
     bed_base_cost: Number = param(
         3e7,
-        "cost of any building project (table 8); the default is scaled with the population, a"
-        " given value is taken as it is",
+        "Base cost of a building project (table 8). The default is scaled with the population; a"
+        " given value is not.",
         unit="dollars",
         low=0.0,
         high=1e12,
@@ -131,7 +140,7 @@ class HealthParams(RegionParams):
     )
     bed_cost: Number = param(
         1e6,
-        "cost of each bed (table 8)",
+        "Cost of each bed (table 8).",
         unit="dollars",
         low=1e-3,
         high=1e12,
@@ -139,7 +148,7 @@ class HealthParams(RegionParams):
     )
     build_base_time: Number = param(
         2.0,
-        "months that any project takes (table 8 has 0.5 and 2 the other way round)",
+        "Base time of a building project (table 8 exchanges 0.5 and 2, see the card).",
         unit="months",
         low=0.0,
         high=1e6,
@@ -147,8 +156,8 @@ class HealthParams(RegionParams):
     )
     build_bed_time: Number = param(
         0.5,
-        "months that each bed adds (table 8, see above); the default is scaled inversely with the"
-        " population, a given value is taken as it is",
+        "Building time added by each bed (table 8 exchanges 0.5 and 2, see the card). The default"
+        " is scaled inversely with the population; a given value is not.",
         unit="months",
         low=0.0,
         high=1e6,
@@ -156,7 +165,7 @@ class HealthParams(RegionParams):
     )
 
     def at_population(self, population: int) -> "HealthParams":
-        """The same country with other numbers of people: money, beds and building scaled."""
+        """Return the parameters for another population: money, beds and building are scaled."""
         scale = population / PROFIT.population
         beds = np.round(self.beds_at_start * scale)
         return self.replace(

@@ -1,6 +1,6 @@
 """The steps of one month of the health environment, in the order of MAFE, appendix G.
 
-Each function is a numbered step of the card, and returns what later steps need.
+Each function is a numbered step of the card and returns what later steps need.
 `Health.transition` calls them; the formulas are in `dynamics.py`.
 """
 
@@ -30,7 +30,7 @@ OF_CYCLE = (
     "public_health",
     "subsidies_held",
     "rollover",
-)  # fields of the state that a new cycle changes
+)  # state fields that change with a new cycle
 
 
 def open_cycle(
@@ -40,7 +40,7 @@ def open_cycle(
     params: HealthParams,
     period: int,
 ) -> HealthState:
-    """Step 1, every `period` months: budget, offers, coverage; and step 8, building begins."""
+    """Steps 1 and 8, every `period` months: budget, offers and coverage; building begins."""
     changed = lax.cond(
         state.time % period == 0,
         lambda: _new_cycle(noise, state, actions, params, period),
@@ -56,10 +56,10 @@ def _new_cycle(
     params: HealthParams,
     period: int,
 ) -> dict[str, PyTree]:
-    """The planner divides its budget, the insurer makes offers, people decide.
+    """Divide the planner's budget, make the insurer's offers, let people decide.
 
     Returns:
-        The new values of the state's fields `OF_CYCLE`.
+        The new values of the state fields `OF_CYCLE`.
     """
     budget = params.planner_budget + state.rollover
     share, split = PLANNER.by_name(actions["planner"]), PLANNER.splits(actions["planner"])
@@ -93,14 +93,14 @@ def _new_cycle(
 
 
 class Premiums(Struct):
-    """Step 2: dollars paid by each person, and for them by the planner."""
+    """Step 2: dollars paid by each person, and by the planner for them."""
 
     by_people: Float[Array, " people"]
     by_planner: Float[Array, " people"]
 
 
 def pay_premiums(state: HealthState) -> Premiums:
-    """Step 2: premiums of the insured, the subsidy included."""
+    """Step 2: collect the premiums of the insured, including the subsidy."""
     return Premiums(
         by_people=jnp.where(state.insured, state.premium, 0.0),
         by_planner=jnp.where(state.insured, state.subsidy, 0.0),
@@ -108,7 +108,7 @@ def pay_premiums(state: HealthState) -> Premiums:
 
 
 class Illness(Struct):
-    """Step 3: who was healthy, who of them fell ill, and since when the ill are ill."""
+    """Step 3: who was healthy, who of them fell ill, and the step in which illnesses began."""
 
     healthy: Bool[Array, " people"]
     fell_ill: Bool[Array, " people"]
@@ -121,7 +121,7 @@ def strikes(
     risk: Float[Array, " people"],
     params: HealthParams,
 ) -> Bool[Array, " people"]:
-    """True where illness strikes a healthy person in this month."""
+    """Return where a healthy person would fall ill this month."""
     chance = dynamics.falls_ill(
         insured,
         risk,
@@ -132,7 +132,7 @@ def strikes(
 
 
 def fall_ill(state: HealthState, risk: Float[Array, " people"], params: HealthParams) -> Illness:
-    """Step 3: illness."""
+    """Step 3: let healthy people fall ill."""
     healthy = state.stage == HEALTHY
     fell_ill = healthy & strikes(state, state.insured, risk, params)
     return Illness(healthy, fell_ill, jnp.where(fell_ill, state.time, state.ill_since))
@@ -155,7 +155,7 @@ def give_beds(
     free_beds: Float[Array, " regions"],
     hospital_cost: Number,
 ) -> Care:
-    """Step 4: beds for the highest scores of each region; stays are paid for the insured."""
+    """Step 4: give beds to the highest scores of each region, and pay the stays of the insured."""
     in_hospital = state.stage == IN_HOSPITAL
     waiting = illness.fell_ill | (state.stage == WAITING)
     admitted = fill_places(scores, waiting, state.group, free_beds, noise.priority)
@@ -175,7 +175,7 @@ def give_beds(
 
 
 class Ending(Struct):
-    """Step 5: whose illness ends, who of them dies, and everybody's stage after it."""
+    """Step 5: whose illness ended, who of them died, and everybody's stage afterwards."""
 
     ended: Bool[Array, " people"]
     died: Bool[Array, " people"]
@@ -190,7 +190,7 @@ def end_illnesses(
     risk: Float[Array, " people"],
     params: HealthParams,
 ) -> Ending:
-    """Step 5: end of illness, in death or cure (equations 11 and 12)."""
+    """Step 5: end illnesses, in death or cure (equations 11 and 12)."""
     month_after = state.time + 1
     until = jnp.where(care.waiting, month_after, care.bed_since)
     time_ill = (month_after - illness.ill_since).astype(jnp.float32)
@@ -208,7 +208,8 @@ def end_illnesses(
         health_risk=params.survival_risk,
         offset=params.survival_offset,
     )
-    # of the numbers below P(end) a share P(death) lies below P(end) P(death)
+    # one uniform number decides both: given that it is below P(end), it is below P(end) P(death)
+    # with probability P(death)
     died = ended & (noise.illness_ends < end * death)
     stage = jnp.where(care.in_hospital, IN_HOSPITAL, jnp.where(care.waiting, WAITING, HEALTHY))
     return Ending(ended, died, jnp.where(ended, HEALTHY, stage))
@@ -217,7 +218,7 @@ def end_illnesses(
 def replace_dead(
     noise: HealthNoise, state: HealthState, died: Bool[Array, " people"], population: Population
 ) -> dict[str, Float[Array, " people"]]:
-    """Step 6: the dead are replaced by people of the data of their region."""
+    """Step 6: replace the dead by people from the data of their region."""
     place = (noise.newcomer * state.candidates.shape[1]).astype(jnp.int32)
     row = state.candidates.at[state.group, place].get(mode="promise_in_bounds")
     newcomer = columns_of(population, state.data, row)
@@ -230,7 +231,7 @@ def improve_health(
     data: Mapping[str, Float[Array, " people"]],
     params: HealthParams,
 ) -> dict[str, Float[Array, " people"]]:
-    """Step 7: public health money moves everybody's features."""
+    """Step 7: let public health money move everybody's features."""
     return move_features(
         data,
         dynamics.MOVES,

@@ -7,26 +7,26 @@ from fairgym.environments._common.schedule import Construction
 
 
 class HealthState(PopulationState):
-    """The country and its people; times are steps.
+    """State of the country and its people; times are steps.
 
     Attributes:
-        data: columns of the data.
-        insured: True if the person has accepted the cycle's offer.
-        premium: dollars per month that the person pays.
-        candidates: rows of the data that the dead of each region are replaced from.
-        illness_uniform: uniform number that decides whether a person falls ill in this month; it is
-            kept in the state so that the hospital sees who is about to need a bed.
-        subsidy: dollars per month that the planner pays on top, of those insured.
-        ill_since: step in which the illness began, of those waiting or in hospital.
-        bed_since: step in which a bed was found, of those in hospital.
-        beds: number of beds of each region.
-        building: beds under construction.
-        public_health: dollars of each region for public health in this cycle.
-        premiums_paid: dollars that each region's people and the planner paid in the last step.
-        rollover: the planner's dollars that wait for the next cycle.
-        subsidies_held: subsidies of this cycle that are not paid out yet; what is left at its end
-            goes back to the treasury.
-        total_profit: sum of the insurer's profits so far, dollars.
+        data: Columns of the people's data.
+        insured: Whether the person has accepted the cycle's offer.
+        premium: Dollars per month that the person pays.
+        candidates: Rows of the data from which each region's dead are replaced.
+        illness_uniform: Uniform number that decides whether a person falls ill this month. It is
+            part of the state so that the hospital observes who is about to need a bed.
+        subsidy: Dollars per month that the planner adds for an insured person.
+        ill_since: Step in which the illness began, for people waiting or in hospital.
+        bed_since: Step in which a bed was found, for people in hospital.
+        beds: Number of beds of each region.
+        building: Beds under construction.
+        public_health: Each region's dollars for public health in this cycle.
+        premiums_paid: Dollars paid in each region in the last step, by its people and the planner.
+        rollover: Dollars that the planner carries over to the next cycle.
+        subsidies_held: Subsidies of this cycle that are not yet paid out. The rest goes back to
+            the treasury when the cycle ends.
+        total_profit: Sum of the insurer's profits so far, dollars.
     """
 
     data: dict[str, Float[Array, " people"]]
@@ -47,15 +47,15 @@ class HealthState(PopulationState):
 
 
 class HealthNoise(Struct):
-    """The randomness of one step, uniform in [0, 1), one number of each kind per person.
+    """Random numbers of one step: uniform in [0, 1), one of each kind per person.
 
     Attributes:
-        coverage: decides whether the offer is accepted.
-        priority: breaks ties of the hospital's scores.
-        illness_ends: decides whether the illness ends, and whether in death.
-        newcomer: selects the candidate that replaces the person, should they die.
-        move: decides whether the person's features improve, stay or deteriorate.
-        illness: decides whether the person falls ill in the next month.
+        coverage: Decides whether the person accepts the offer.
+        priority: Breaks ties of the hospital's scores.
+        illness_ends: Decides whether the illness ends, and whether in death.
+        newcomer: Selects the candidate who replaces the person if they die.
+        move: Decides whether the person's features improve, stay or deteriorate.
+        illness: Decides whether the person falls ill in the next month.
     """
 
     coverage: Float[Array, " people"]
@@ -70,7 +70,7 @@ class HealthComponents(Components):
     """Components of each month (MAFE, table 5)."""
 
     profit: Float[Array, ""] = component(
-        "premiums received less hospital costs of the insured",
+        "premiums received minus hospital costs of the insured",
         unit="dollars",
         symbol="P_t",
         nonnegative=False,

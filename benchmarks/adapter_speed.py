@@ -1,10 +1,11 @@
-"""Microseconds of a step through the adapters, over the compiled step.
+"""Measure the time of a step through the adapters, compared with the compiled step.
 
     python benchmarks/adapter_speed.py [ENVIRONMENT ...]
 
-In turns, in one process, with the same actions: the compiled `env.step` on arrays of JAX; the same
-program with rewards; the adapters around it, which check actions, keep the account of the episode
-and hand out arrays of NumPy; and the compiled step of JaxMARL's form. Medians over repetitions.
+The following take turns in one process, with the same actions: the compiled `env.step` on JAX
+arrays; the same program with rewards; the adapters, which check actions, keep the totals of the
+episode and return NumPy arrays; and the compiled step of the JaxMARL adapter. Times are medians
+over repetitions, in microseconds.
 """
 
 import argparse
@@ -29,21 +30,21 @@ HEAD = ("environment", "env.step", "with rewards", *(h for way in WAYS for h in 
 
 
 def make(name: str, people: int) -> Any:
-    """The environment with this many people, where their number can be chosen."""
+    """Return the environment, with this many people if their number can be chosen."""
     sized = "population" in inspect.signature(environments.get(name)).parameters
     return fairgym.make(name, population=people) if sized else fairgym.make(name)
 
 
 def timed(function: Callable[[], Any]) -> float:
-    """Microseconds of one call."""
+    """Return the microseconds of one call."""
     began = time.perf_counter()
     jax.block_until_ready(function())
     return 1e6 * (time.perf_counter() - began)
 
 
 def measure(name: str, people: int, repetitions: int) -> dict[str, float]:
-    """Median microseconds of each way to make a step."""
-    # random actions soon end some episodes, and with an end comes the account of all metrics
+    """Return the median microseconds of each way to make a step."""
+    # random actions soon end some episodes, and an end computes all metrics
     env, key = NeverEnds(make(name, people)), jax.random.key(0)
     params = env.default_params
     parallel, single, pure = PettingZooEnv(env), GymnasiumEnv(env), JaxMarlEnv(env)

@@ -1,17 +1,17 @@
-"""Outcomes at half and at double of each number that the papers leave open, and beside the data.
+"""Sensitivity of outcomes to the parameters that the papers leave open, and comparison with data.
 
-    python benchmarks/calibration.py health          # prints the table of the environment's card
+    python benchmarks/calibration.py health          # print the table of the environment's card
     python benchmarks/calibration.py education --population 10000 --seeds 3
-    python benchmarks/calibration.py education --policies    # reckless and other policies
-    python benchmarks/calibration.py loan --data     # what the data say too, beside them
+    python benchmarks/calibration.py education --policies    # extreme and other policies
+    python benchmarks/calibration.py loan --data     # compare with the data
     python benchmarks/calibration.py loan --caps     # the queue, with payout caps of .5% to 2%
-    python benchmarks/calibration.py loan --learned  # what F-MACEM learns at half and at double
+    python benchmarks/calibration.py loan --learned  # train F-MACEM at half and at double
     python benchmarks/calibration.py education --learned --numbers tuition max_salary
 
-A number whose default is 0 or at its bound has no half or double: `VALUES` says what stands in for
-them. Every line is the mean over the seeds under the environment's plausible fixed policy, all with
-the same people and the same luck; or under the policy that F-MACEM learns for all terms alike, at
-the quick size of the experiments, in held-out episodes.
+Each parameter is set to half and to double its default. If the default is 0 or at a bound, `VALUES`
+has other values. Every row is a mean over seeds, in paired episodes, under the environment's
+plausible fixed policy; or in held-out episodes under the policy that F-MACEM learns with all terms
+weighted equally, at the quick size of the experiments.
 """
 
 import argparse
@@ -90,7 +90,7 @@ OPEN = {
         "loan_change",
     ),
 }
-# Values instead of half and double, for numbers that are 0 or at a bound by default.
+# Values used instead of half and double, for defaults that are 0 or at a bound.
 VALUES: dict[str, dict[str, tuple[float, ...]]] = {
     "loan": {
         "residual_share": (0.25, 0.75),
@@ -118,7 +118,7 @@ ARGUMENTS = {
 }
 
 
-# Fixed policies beside the plausible one: agent -> action, and changed parameters.
+# Other fixed policies: label -> agent -> action, and factors of parameters.
 _REGIONS = [0.25] * 12
 _NINTHS = [1 / 9] * 9
 _ROLL = {"planner": [0.0, 0.0, 0.0, 1.0, *_REGIONS]}
@@ -156,10 +156,10 @@ OTHERS: dict[str, dict[str, tuple[dict[str, Any], dict[str, float]]]] = {
 }
 
 
-def measure(env: Any, policies: Any, worlds: list[Any], seeds: int) -> list[str]:
-    """For each world (parameters) its figures in text, means over seeds."""
+def measure(env: Any, policies: Any, variants: list[Any], seeds: int) -> list[str]:
+    """Return the outcomes of each variant (parameters) as text, means over seeds."""
     keys = jax.random.split(jax.random.key(0), seeds)
-    items = [(world, key) for world in worlds for key in keys]
+    items = [(params, key) for params in variants for key in keys]
     stacked = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(x) for x in leaves]), *items)
     shown = SHOWN[env.name]
 
@@ -175,7 +175,7 @@ def measure(env: Any, policies: Any, worlds: list[Any], seeds: int) -> list[str]
 
     values, known, lengths, failed = (np.asarray(x) for x in run(stacked))
     texts = []
-    for own in np.arange(len(items)).reshape(len(worlds), seeds):
+    for own in np.arange(len(items)).reshape(len(variants), seeds):
         figures = [f"{values[own, 0].mean():.3g};"]
         for column in range(1, len(shown)):
             right = own[known[own, column]]
@@ -189,11 +189,11 @@ def measure(env: Any, policies: Any, worlds: list[Any], seeds: int) -> list[str]
 
 
 def changes(env: Any, numbers: Collection[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Label of each open number, and the two changes of it that are tried.
+    """Yield the label of each open parameter, and two changes of it.
 
     Args:
-        env: the environment at its defaults.
-        numbers: names of the numbers wanted; none: all of them.
+        env: The environment with its defaults.
+        numbers: Names of the parameters; all if empty.
     """
     name, params = env.name, env.default_params
     for number in OPEN[name]:
@@ -212,7 +212,7 @@ def changes(env: Any, numbers: Collection[str]) -> Iterator[tuple[str, list[dict
 def lines_of(
     env: Any, numbers: Collection[str], found: Callable[[dict[str, Any]], str]
 ) -> Iterator[str]:
-    """Markdown lines: one per number, with what is found at half and at double."""
+    """Yield Markdown lines: one per parameter, with the outcomes at half and at double."""
     yield f"| {', '.join(SHOWN[env.name])} | at half | at double |"
     yield "| --- | --- | --- |"
     yield f"| default | {found({})} | |"
@@ -226,16 +226,16 @@ def lines_of(
 
 
 def split(env: Any, change: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A change as arguments of the environment and as parameters."""
+    """Split a change into arguments and parameters of the environment."""
     arguments = {k: v for k, v in change.items() if k in ARGUMENTS.get(env.name, ())}
     return arguments, {k: v for k, v in change.items() if k not in arguments}
 
 
 def table(name: str, population: int, seeds: int, numbers: Collection[str]) -> Iterator[str]:
-    """Markdown lines: outcomes of the plausible fixed policy with one number changed."""
+    """Return Markdown lines: outcomes of the plausible fixed policy, one parameter changed."""
     env = make(name, population=population)
-    worlds = [{}, *(change for _, tried in changes(env, numbers) for change in tried)]
-    in_params = [change for change in worlds if not split(env, change)[0]]
+    variants = [{}, *(change for _, tried in changes(env, numbers) for change in tried)]
+    in_params = [change for change in variants if not split(env, change)[0]]
     params = [env.default_params.replace(**change) for change in in_params]
     together = measure(env, policies_of(env, {}), params, seeds)
 
@@ -249,11 +249,11 @@ def table(name: str, population: int, seeds: int, numbers: Collection[str]) -> I
 
 
 def learned(name: str, seeds: int, numbers: Collection[str]) -> Iterator[str]:
-    """Markdown lines: what F-MACEM learns with one number changed."""
+    """Return Markdown lines: outcomes of policies that F-MACEM learns, one parameter changed."""
     env = make(name, population=ex.QUICK.people)
 
     def found(change: dict[str, Any]) -> str:
-        """Shown figures of the learned policies, and share of episodes that fail."""
+        """Return outcomes of the learned policies, and the share of failed episodes."""
         arguments, params = split(env, change)
         config = ex.run_config(
             name,
@@ -277,27 +277,27 @@ def learned(name: str, seeds: int, numbers: Collection[str]) -> Iterator[str]:
 
 
 def policies_of(env: Any, changed: dict[str, Any]) -> Any:
-    """The plausible fixed policy with some agents changed."""
+    """Return the plausible fixed policy with some agents changed."""
     return fixed_policies(env, {**env.spec.baselines[PLAUSIBLE[env.name]], **changed})
 
 
 def others(name: str, population: int, seeds: int) -> list[str]:
-    """Markdown lines: what other policies come to. Changed parameters are factors."""
+    """Return Markdown lines: outcomes of other policies. Changed parameters are factors."""
     env = make(name, population=population)
     lines = [f"| policy | {', '.join(SHOWN[name])} |", "| --- | --- |"]
     for label, (changed, factors) in OTHERS[name].items():
         default = env.default_params
-        world = default.replace(**{k: getattr(default, k) * f for k, f in factors.items()})
-        text = measure(env, policies_of(env, changed), [world], seeds)[0]
+        params = default.replace(**{k: getattr(default, k) * f for k, f in factors.items()})
+        text = measure(env, policies_of(env, changed), [params], seeds)[0]
         lines.append(f"| {label} | {text} |")
     return lines
 
 
-CAPS = (0.005, 0.01, 0.015, 0.02)  # payouts a month, as shares of the people
+CAPS = (0.005, 0.01, 0.015, 0.02)  # payouts per month, as shares of the people
 
 
 def caps(population: int, seeds: int) -> Iterator[str]:
-    """Markdown lines: the loan system's queue with other payout caps, in the same episodes."""
+    """Yield Markdown lines: the loan queue with other payout caps, in the same episodes."""
     for place, cap in enumerate(CAPS):
         env = make("loan", population=population, disbursement_cap=round(cap * population))
         policies, key = policies_of(env, {}), jax.random.key(0)
@@ -314,13 +314,13 @@ def caps(population: int, seeds: int) -> Iterator[str]:
         yield f"| {cap:.1%} | {' | '.join(cells)} |"
 
 
-# ------------------------------------------------------------------------ beside the data
+# ------------------------------------------------------------------------ comparison with data
 
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the residual
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the residual
 
 
 def first_loans(population: int, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Everybody's first loan, all granted at once and without relief, until it ends.
+    """Simulate everybody's first loan, all granted at once and without relief, until it ends.
 
     Returns:
         Decile of the qualification score, True where the loan defaulted, and month of its end.
@@ -358,9 +358,9 @@ def first_loans(population: int, share: float) -> tuple[np.ndarray, np.ndarray, 
 
 
 def loan_beside_data(population: int) -> list[str]:
-    """Markdown lines: defaults by decile of the score and by month, and the score by group.
+    """Return Markdown lines: defaults by decile of the score and by month, and score by group.
 
-    Simulated and in the data.
+    Each is shown as simulated and in the data.
     """
     data: dict[str, Any] = load_population("loan").columns
     score = score_values(load_population("loan").scores["qualification"], data)
@@ -378,7 +378,7 @@ def loan_beside_data(population: int) -> list[str]:
 
 
 def qualification_by_group(population: int, score: np.ndarray) -> list[str]:
-    """Markdown lines: mean qualification score of each group at the start and in the data."""
+    """Return Markdown lines: mean qualification score by group, at the start and in the data."""
     env: Any = make("loan", population=population)
     start = jax.jit(lambda params: env.people(env.initial_state(jax.random.key(0), params)))
     lines = [f"| qualification score | {' | '.join(env.spec.groups)} | difference, standardised |"]
@@ -399,7 +399,7 @@ def qualification_by_group(population: int, score: np.ndarray) -> list[str]:
 
 
 def education_beside_data(population: int) -> list[str]:
-    """Markdown lines: GPA by group, simulated at the start and in the data, and what follows."""
+    """Return Markdown lines: GPA by group, at the start and in the data, and graduation."""
     data: dict[str, Any] = load_population("education").columns
     env: Any = make("education", population=population)
     policies = policies_of(env, {})
@@ -419,9 +419,9 @@ def education_beside_data(population: int) -> list[str]:
 
 
 def health_beside_data(population: int) -> list[str]:
-    """Markdown lines: coverage by region, simulated and in the data, and mortality.
+    """Return Markdown lines: coverage by region, simulated and in the data, and mortality.
 
-    The data hold nobody's illness or death.
+    The data do not contain illness or death.
     """
     data: dict[str, Any] = load_population("health").columns
     env: Any = make("health", population=population)
@@ -454,16 +454,18 @@ def main() -> None:
     parser.add_argument("environment", choices=sorted(OPEN))
     parser.add_argument("--population", type=int, default=10_000)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--policies", action="store_true", help="reckless and other policies")
-    parser.add_argument("--data", action="store_true", help="what the data say, beside it")
+    parser.add_argument("--policies", action="store_true", help="extreme and other policies")
+    parser.add_argument("--data", action="store_true", help="compare with the data")
     parser.add_argument("--caps", action="store_true", help="loan: the queue by payout cap")
-    parser.add_argument("--learned", action="store_true", help="what F-MACEM learns instead")
-    parser.add_argument("--numbers", nargs="+", default=[], help="only these (default: all)")
+    parser.add_argument("--learned", action="store_true", help="train F-MACEM instead")
+    parser.add_argument(
+        "--numbers", nargs="+", default=[], help="only these parameters (default: all)"
+    )
     flags = parser.parse_args()
     name, population, seeds = flags.environment, flags.population, flags.seeds
     for number in flags.numbers:
         if number not in (*OPEN[name], *ARGUMENTS.get(name, ())):
-            parser.error(f"--numbers has {number!r}, which is not an open number of {name}")
+            parser.error(f"--numbers has {number!r}, which is not an open parameter of {name}")
     choices = {"policies": OTHERS, "data": BESIDE_DATA, "caps": ("loan",)}
     for option, names in choices.items():
         if getattr(flags, option) and name not in names:

@@ -1,11 +1,11 @@
-"""Speed of the systems and learners of "Remembering to Be Fair", beside its authors' code.
+"""Measure the environments and learners of "Remembering to Be Fair" against the authors' code.
 
-Run `python benchmarks/fairqcm_speed.py` (three minutes on two cores). It prints a line for each:
-the median of several repetitions, nothing compiled in them, and how many times faster that is than
-what the authors' code took for the same, on two cores of another machine.
+Run `python benchmarks/fairqcm_speed.py` (three minutes on two cores). It prints one line for each:
+the median of several repetitions without compilation, and the speed-up over the authors' code on
+two cores of another machine.
 
-Learning is measured with everything that it takes: acting, learning, and an episode of the greedy
-policy after each episode of training, or after each 1,000 steps of the tabular learners.
+Learning includes acting, learning, and an episode of the greedy policy after each episode of
+training (for tabular learners, after each 1,000 steps).
 """
 
 import argparse
@@ -36,14 +36,16 @@ THEIR_EPISODES = {
     ("lending_pool", "fair-qcm"): 0.081,
 }
 MEMORY = {"dqn": "full", "fair-qcm": "full", "drqn": ""}
-TABULAR_STEPS = 1_000  # of an epoch
+TABULAR_STEPS = 1_000  # per epoch
 SEEDS = 10
-THREADS = 2  # that train seeds at the same time
+THREADS = 2  # number of threads that train seeds
 
 
 def main() -> None:
-    """Measure everything in turns, and print a line each."""
-    parser = argparse.ArgumentParser(description="Speed beside the authors' code of FairQCM.")
+    """Measure everything in turns, and print one line each."""
+    parser = argparse.ArgumentParser(
+        description="Speed compared with the authors' code of FairQCM."
+    )
     parser.add_argument("--episodes", type=int, default=4_096, help="episodes run together")
     parser.add_argument("--repetitions", type=int, default=5)
     arguments = parser.parse_args()
@@ -70,7 +72,7 @@ def main() -> None:
 
 
 def tabular_seconds(name: str) -> tuple[list[float], float]:
-    """Seconds of 100,000 steps in the shop of three people: of each seed, and of all on threads."""
+    """Return the seconds of 100,000 steps with three people: per seed, and of all in threads."""
     env = fairgym.make("doughnut", population=3, horizon=12, memory="full")
     learner = algorithms.get(name)(steps_per_epoch=TABULAR_STEPS)
     update = _updates(learner, env)
@@ -85,7 +87,7 @@ def tabular_seconds(name: str) -> tuple[list[float], float]:
 
 
 def seconds_per_episode(name: str, algorithm: str, repetitions: int) -> float:
-    """Seconds of an episode of training, once the replay buffer is full."""
+    """Return the seconds of a training episode with a full replay buffer."""
     memory = "min" if (name, algorithm) == ("lending_pool", "fair-qcm") else MEMORY[algorithm]
     env = fairgym.make(name, **({"memory": memory} if memory else {}))
     given: dict[str, Any] = {}
@@ -95,14 +97,14 @@ def seconds_per_episode(name: str, algorithm: str, repetitions: int) -> float:
     learner = algorithms.get(algorithm)(**given)
     state = learner.init(jax.random.key(0), env, Objective.published(env))
     held = -1
-    while held < int(state.buffer.held):  # until nothing is added any more
+    while held < int(state.buffer.held):  # until the buffer is full
         held = int(state.buffer.held)
         state, _ = learner.update(state)
     return median_seconds(lambda: learner.update(state), repetitions) / learner.episodes_per_epoch
 
 
 def _updates(learner: Any, env: fairgym.Environment) -> Callable[[int, int], Any]:
-    """A function that trains this many epochs with this seed."""
+    """Return a function of seed and number of epochs that trains a learner."""
 
     def run(seed: int, epochs: int) -> Any:
         state = learner.init(jax.random.key(seed), env, Objective.published(env))

@@ -1,11 +1,11 @@
-"""Environment steps per second that each algorithm learns from, side by side.
+"""Measure the environment steps per second that each algorithm learns from.
 
 Run `python benchmarks/learner_speed.py` (about three minutes on two cores). It prints one line per
-algorithm: environment steps per second with everything that learning takes (acting, learning, and
-measuring the policy after each epoch; not compiling), and how many times the first one's speed that
-is. The algorithms take turns, one epoch each, so that other load on the machine meets all of them.
+algorithm: environment steps per second, and the ratio to the first algorithm. Time includes
+acting, learning and measuring the policy after each epoch, but not compilation. The algorithms
+take turns, one epoch each, so that other load on the machine affects all of them.
 
-F-MACEM's steps are those of whole episodes: where some fail early it makes fewer.
+F-MACEM's steps are those of whole episodes: if some fail early, there are fewer.
 """
 
 import argparse
@@ -24,7 +24,7 @@ ALGORITHMS = ("f-macem", "f-mappo", "f-maddpg")
 
 
 def steps_per_epoch(learner: Any, env: fairgym.Environment) -> int:
-    """Environment steps that one epoch learns from."""
+    """Return the environment steps of one training epoch."""
     if hasattr(learner, "rounds"):
         return learner.rounds(env) * learner.num_envs * learner.num_steps
     return learner.episodes_per_epoch * env.horizon
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--environment", default="loan")
     parser.add_argument("--population", type=int, default=1_000)
     parser.add_argument("--episodes", type=int, default=100, help="episodes per epoch")
-    parser.add_argument("--rounds", type=int, default=3, help="epochs measured of each")
+    parser.add_argument("--rounds", type=int, default=3, help="measured epochs per algorithm")
     arguments = parser.parse_args()
     configure()
     env = fairgym.make(arguments.environment, population=arguments.population)
@@ -56,7 +56,7 @@ def main() -> None:
             states[name], log = learner.update(states[name])
             jax.block_until_ready((states[name], log))
             seconds[name].append(time.perf_counter() - begun)
-    # The first epoch of each compiled its program.
+    # The first epoch of each algorithm includes compilation.
     speeds = {
         name: steps_per_epoch(learners[name], env) / np.array(taken[1:])
         for name, taken in seconds.items()

@@ -1,7 +1,8 @@
-"""Share of the queue in a learned loan policy: the disbursement agents of two runs, swapped.
+"""Measure the contribution of the queue to a learned loan policy.
 
-Run `python benchmarks/loan_queue.py runs/loan/seed-0 runs/grid`: the objective and the profit of
-both runs, of the first with a random queue, and of the second with the first one's queue.
+Run `python benchmarks/loan_queue.py runs/loan/seed-0 runs/grid`. It prints the objective and the
+profit of both runs, of the first run with a random queue, and of the second run with the queue of
+the first.
 """
 
 import sys
@@ -14,7 +15,7 @@ from fairgym.training.devices import configure
 
 
 def main(learned_folder: str, other_folder: str) -> None:
-    """Measure the four policies on the same 32 episodes."""
+    """Measure the four policies in the same 32 episodes."""
     configure()
     learned, other = fairgym.load(learned_folder), fairgym.load(other_folder)
     random = fixed_policies(learned.env, {"disbursement": "random"})

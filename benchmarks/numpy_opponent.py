@@ -1,7 +1,7 @@
-"""The NumPy rewrites as opponents of `fairgym bench`, side by side with the environments.
+"""NumPy rewrites of the environments as opponents in `fairgym bench`.
 
-Run `fairgym bench loan health education --opponent benchmarks/numpy_opponent.py`: the column
-"speedup" says how many times faster an environment is than its rewrite, `numpy_<environment>.py` in
+Run `fairgym bench loan health education --opponent benchmarks/numpy_opponent.py`. The column
+"speedup" is the speed-up of an environment over its rewrite, `numpy_<environment>.py` in
 `tests/oracles`, which the tests compare with it step by step.
 """
 
@@ -33,7 +33,7 @@ REWRITES = {
 
 
 def opponent(workload: Workload) -> Callable[[], float] | None:
-    """A run of the rewrite, which returns its seconds per step; None where there is no rewrite."""
+    """Return a function that measures the rewrite's seconds per step, or None if there is none."""
     env: Any = workload.env
     if env.name not in REWRITES:
         return None

@@ -1,7 +1,7 @@
-"""Time per step and memory of one environment, against the number of people.
+"""Measure time per step and memory of one environment by number of people.
 
-Run `python benchmarks/population_scaling.py` (two to three minutes). Each population runs in a
-process of its own: one episode on one device, without policies and with the two-layer networks.
+Run `python benchmarks/population_scaling.py` (two to three minutes). Each population runs in its
+own process: one episode on one device, without policies and with the two-layer networks.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from fairgym.bench import measure
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Cost and memory by population.")
+    parser = argparse.ArgumentParser(description="Time and memory by population.")
     parser.add_argument("--environment", default="loan")
     parser.add_argument(
         "--populations", type=int, nargs="+", default=[10_000, 100_000, 300_000, 1_000_000]

@@ -1,15 +1,16 @@
-"""Speed of the three systems of "Striking a Balance in Fairness" and of F-PPO in them.
+"""Measure the three environments of "Striking a Balance in Fairness", and F-PPO in them.
 
-Run `python benchmarks/short_long_speed.py` (some minutes on two cores). It prints a line for each
-figure, with nothing compiled in it, and how many times faster that is than the authors' code was on
-two cores of another machine:
+Run `python benchmarks/short_long_speed.py` (some minutes on two cores). It prints one line for each
+number, without compilation, and the speed-up over the authors' code on two cores of another
+machine:
 
-- Environment steps per second with a hand-written policy, observing and deciding included, of one
-  episode alone and of many at once: the median of several repetitions.
-- Seconds that F-PPO takes for as many steps of training as the paper's: the time of some epochs
-  (acting, massaging, learning, and four episodes that measure the policy), scaled up to all steps.
-  Once with the default networks, once with those of the authors' code, at its batch size. There
-  actor and critic share their first two layers; here each has its own, which is a little more work.
+- Environment steps per second with a hand-written policy, including observing and deciding, for a
+  single episode and for many at once: the median of several repetitions.
+- Seconds of F-PPO for the paper's number of training steps: the time of some epochs (acting,
+  massaging, learning, and four episodes that measure the policy), scaled up to all steps. This is
+  measured with the default networks, and with the networks and batch size of the authors' code.
+  There actor and critic share their first two layers; here each has its own, which is a little more
+  work.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 from fairgym.training.devices import configure
 
-# Steps per second, and hours of training, of the authors' code.
+# Steps per second, and hours of training, with the authors' code.
 THEIR_STEPS = {"bank_loans": 522, "attention": 1_196, "epidemic": 406}
 THEIR_HOURS = {"bank_loans": 1.9, "attention": 1.8, "epidemic": 2.1}
 TRAINING_STEPS = {"bank_loans": 700_000, "attention": 2_000_000, "epidemic": 500_000}
@@ -39,8 +40,8 @@ THEIR_LEARNING: dict[str, Any] = {"num_minibatches": 32, "learning_rate": 1e-5}
 
 
 def main() -> None:
-    """Measure everything in turns, and print a line each."""
-    parser = argparse.ArgumentParser(description="Speed beside the authors' code of F-PPO.")
+    """Measure everything in turns, and print one line each."""
+    parser = argparse.ArgumentParser(description="Speed compared with the authors' code of F-PPO.")
     parser.add_argument("--episodes", type=int, default=4_096, help="episodes run together")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--environments", nargs="+", default=list(POLICY), choices=list(POLICY))
@@ -65,12 +66,12 @@ def main() -> None:
 
 
 def training_seconds(name: str, given: dict[str, Any], repetitions: int) -> float:
-    """Seconds of training for the steps of the paper, from those of an epoch.
+    """Return the seconds of the paper's training steps, extrapolated from those of an epoch.
 
     Args:
-        name: the environment.
-        given: hyperparameters other than the defaults.
-        repetitions: number of epochs that are measured.
+        name: Name of the environment.
+        given: Hyperparameters that differ from the defaults.
+        repetitions: Number of measured epochs.
     """
     env = fairgym.make(name)
     learner = algorithms.get("f-ppo")(**given)
@@ -81,7 +82,7 @@ def training_seconds(name: str, given: dict[str, Any], repetitions: int) -> floa
 
 
 def steps_per_epoch(learner: Any, env: fairgym.Environment) -> int:
-    """Environment steps that an epoch learns from."""
+    """Return the environment steps of one training epoch."""
     return learner.rounds(env) * learner.num_envs * learner.num_steps
 
 

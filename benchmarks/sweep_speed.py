@@ -1,13 +1,12 @@
-"""Seconds of a sweep by each engine, side by side: 64 loan runs that differ in parameters.
+"""Measure the seconds of a sweep with each engine: 64 loan runs with different parameters.
 
     python benchmarks/sweep_speed.py [--runs 64] [--episodes 20] [--engines one-core processes]
 
-All runs share one program, which is compiled before the first measurement, as it would be kept on
-the disk from an earlier sweep; that of vmap is another, whose compilation counts. Every engine
-trains the whole sweep into a folder of its own, the start of its worker processes included.
-Besides the engines there are two ways of one run after another that do not share the work of a run:
-one-core has a single core and device, one-device all cores and the single device that JAX takes by
-itself. The engine local spreads the episodes of a run over a device for each core.
+All runs share one program, which is compiled before the first measurement, like a program cached
+on disk by an earlier sweep. The engine vmap has another program, whose compilation is included.
+Every engine trains the whole sweep into its own folder, including the start of worker processes.
+Two more ways train one run after another on a single device: one-core has a single core, one-device
+has all cores. The engine local spreads the episodes of a run over one device per core.
 """
 
 import argparse
@@ -27,16 +26,16 @@ from fairgym.sweeps import engine_of, entries_of, run_sweep
 from fairgym.training import devices
 
 POPULATION, EPOCHS = 500, 10
-ALONE = {"one-core": 1, "one-device": None}  # cores of a run that is not spread
+ALONE = {"one-core": 1, "one-device": None}  # number of cores
 
 
 def quietly(one: Any) -> Any:
-    """No progress."""
+    """Return a context without progress."""
     return contextlib.nullcontext(lambda done, total, line: None)
 
 
 def seconds(engine: str, workers: int | None, sweep: Any, out: Path) -> float:
-    """Wall time of a whole sweep."""
+    """Return the wall time of a whole sweep."""
     entries = entries_of(sweep, out)
     began = time.perf_counter()
     failed = run_sweep(entries, out, engine_of(workers, engine), quietly, print)
@@ -46,13 +45,13 @@ def seconds(engine: str, workers: int | None, sweep: Any, out: Path) -> float:
 
 
 def alone(cores: int | None, runs: int, episodes: int) -> float:
-    """Wall time of one run after another on a single device, in a process of its own."""
+    """Return the wall time of one run after another on a single device, in a new process."""
     command = [sys.executable, __file__, "--engines", "local"]
     command += ["--runs", str(runs), "--episodes", str(episodes)]
     command += [] if cores is None else ["--cores", str(cores)]
     environment = {**os.environ, "JAX_NUM_CPU_DEVICES": "1"}
-    told = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return float(told.stdout.splitlines()[-1].split()[1])
+    output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return float(output.stdout.splitlines()[-1].split()[1])
 
 
 def main() -> None:
@@ -62,7 +61,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=20, help="per epoch")
     engines = [*ALONE, "local", "processes", "vmap"]
     parser.add_argument("--engines", nargs="+", choices=engines, default=engines)
-    parser.add_argument("--cores", type=int, help="processor cores to use; all by default")
+    parser.add_argument("--cores", type=int, help="CPU cores to use; all by default")
     words = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: words.cores])
     devices.configure()

@@ -1,4 +1,4 @@
-"""What the benchmarks measure in the same way: seconds of a call, and steps of whole episodes."""
+"""Shared measurements of the benchmarks: seconds of a call, and steps of whole episodes."""
 
 import statistics
 import time
@@ -13,21 +13,21 @@ from fairgym.core.batching import map_episodes
 
 
 def seconds_of(function: Callable[[], Any]) -> float:
-    """Seconds until a result is there."""
+    """Return the seconds until the result is ready."""
     begun = time.perf_counter()
     jax.block_until_ready(function())
     return time.perf_counter() - begun
 
 
 def median_seconds(function: Callable[[], Any], repetitions: int) -> float:
-    """The median of several calls, at least three."""
+    """Return the median seconds of several calls, at least three."""
     return statistics.median(seconds_of(function) for _ in range(max(repetitions, 3)))
 
 
 def steps_per_second(
     env: fairgym.Environment, policies: Mapping[str, Any], episodes: int, repetitions: int
 ) -> float:
-    """Environment steps of so many whole episodes run together, with these policies."""
+    """Return the environment steps per second of whole episodes run together."""
     params = env.default_params
 
     @jax.jit

@@ -12,7 +12,7 @@ from pathlib import Path
 from fairgym.experiments import Tally
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results"
-HEAD = "| claim | estimate | 95% interval | test | kind | outcome |"
+HEAD = "| claim | estimate | 95% CI | test | kind | outcome |"
 COLUMN = 2  # of the verdicts in the index
 BEGIN = "Checks in all: "
 

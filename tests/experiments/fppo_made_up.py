@@ -76,8 +76,8 @@ def system(name: str, ends: dict[str, Any]) -> dict[str, Any]:
             for panel, what in panels.items()
         }
     smooth = dict.fromkeys(panels, 1)
-    probable = {label: one for label, one in courses.items() if label in ("F-PPO", "PPO")}
-    return {"courses": courses, "most probable": probable, "panels": panels, "smooth": smooth}
+    modes = {label: one for label, one in courses.items() if label in ("F-PPO", "PPO")}
+    return {"courses": courses, "mode": modes, "panels": panels, "smooth": smooth}
 
 
 def courses(name: str, good: bool) -> Any:

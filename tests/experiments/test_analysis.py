@@ -1,4 +1,4 @@
-"""Claims on made-up numbers: the check holds where they bear it out, and not where they do not."""
+"""Claims on made-up numbers: checks hold if the numbers agree with the claim, and only then."""
 
 import dataclasses
 import functools
@@ -27,9 +27,10 @@ from fairgym.experiments.mafe.fig7 import LITERAL, OBJECTIVES, differences
 from fairgym.experiments.mafe.fig9 import dominated
 from fairgym.experiments.mafe.fig10 import RELIEF
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
-from fairgym.experiments.mafe.groups import READINGS
+from fairgym.experiments.mafe.groups import SETTINGS
 from fairgym.experiments.mafe.labels import (
-    BELIEVED,
+    CAUTIOUS,
+    ESTIMATED,
     FARSIGHTED,
     FULL,
     GAP,
@@ -42,7 +43,6 @@ from fairgym.experiments.mafe.labels import (
     RATE,
     RULES,
     STILL,
-    WARY,
 )
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
@@ -69,7 +69,7 @@ def near(value: float, spread: float = 0.01) -> np.ndarray:
     return value + spread * np.array([-1.0, 1.0, 0.5, -0.5])
 
 
-def lucky(value: float, spread: float = 0.001) -> np.ndarray:
+def permuted(value: float, spread: float = 0.001) -> np.ndarray:
     """Values of a few seeds under permutations around one, shape (seeds, permutations)."""
     return value + spread * np.linspace(-1.0, 1.0, 20) * np.ones((SEEDS, 1))
 
@@ -132,9 +132,9 @@ def fig7(good: bool) -> Any:
         if good:  # direct rewards alone do nothing for the rates
             data[name]["direct"]["rate"]["curve"] = rising(0.1, 0.1)
         for objective, found in data[name].items():
-            # without luck the objectives differ by what the curves say
+            # the excess over the null differs between objectives as the curves do
             place = list(OBJECTIVES).index(objective)
-            found |= {"luck": lucky(-0.05 * (1 + place)), "survived": near(1.0, 0.0)}
+            found |= {"null": permuted(-0.05 * (1 + place)), "survived": near(1.0, 0.0)}
             found["fair"]["final"] = found["fair"]["final"] - 0.05 * (1 + place)
         ends = [near(-0.3), near(-0.1 if good else -0.3)[::-1]]
         data[name]["uniform"]["excess"] = np.array(ends)
@@ -161,9 +161,9 @@ def fig9(good: bool) -> Any:
     found = {
         weight: {
             "reward": near(reward[i], 0.001),
-            # as fair everywhere, of which more or less is luck
+            # equally fair everywhere, with different null means
             "fairness": near(-0.5, 0.001),
-            "fairness by luck alone": lucky(0.1 * i - 0.5 if good else -0.1 * i),
+            "fairness, null mean": permuted(0.1 * i - 0.5 if good else -0.1 * i),
             "survived": near(0.2 * i, 0.001),
         }
         for i, weight in enumerate(("0", "0.1", "0.3", "0.6", "1"))
@@ -225,7 +225,7 @@ def fig10(good: bool) -> Any:
 
 
 def defaulting(excess: float, seed: int) -> Evaluation:
-    """Two episodes in which default rates differ by 0.4 by luck alone, and a third without one."""
+    """Two episodes in which default rates differ by a null mean of 0.4, and a third without one."""
     name, values = "default_disparity", -0.4 - excess + 1e-3 * np.cos(seed) * np.ones(3)
     values[2] = 0.0
     nulls = -0.4 + 0.1 * np.array([[-1.0, 1.0], [1.0, -1.0], [4.0, 4.0]])
@@ -254,24 +254,24 @@ def readings(good: bool) -> Any:
         "queues": (
             "mean wait of those paid out",
             "queue disparity",
-            f"queue disparity{ex.BY_LUCK}",
+            f"queue disparity{ex.NULL_MEAN}",
         ),
         "schooling": ("survived", "university"),
         "care": ("premium", "public health"),
-        "failures": ("survived", "direct terms", "fair terms", f"fair terms{ex.BY_LUCK}"),
+        "failures": ("survived", "direct terms", "fair terms", f"fair terms{ex.NULL_MEAN}"),
     }
     jitter = 1e-3 * np.cos(np.arange(SEEDS))
-    judged = experiments.get("mafe-fig10")().conclude(fig10(good)).checks[: len(RELIEF) + 3]
+    checks = experiments.get("mafe-fig10")().conclude(fig10(good)).checks[: len(RELIEF) + 3]
     data: dict[str, Any] = {
         name: {
             words: {
                 "columns": {
-                    column: lucky(0.5) if column.endswith(ex.BY_LUCK) else 0.5 + jitter
+                    column: permuted(0.5) if column.endswith(ex.NULL_MEAN) else 0.5 + jitter
                     for column in columns[name]
                 },
-                "checks": judged if question.judged else [],
+                "checks": checks if question.with_checks else [],
             }
-            for words in question.readings(1_000)
+            for words in question.interpretations(1_000)
         }
         for name, question in QUESTIONS.items()
     }
@@ -286,41 +286,41 @@ def readings(good: bool) -> Any:
     ):
         found = data[name][words]["columns"]
         found[column] = found[column] + (0.2 if good else -0.2) + 0.5 * jitter
-    # as much less of it is luck under the other objective: the excess alone differs
+    # the null mean differs between the objectives: only the excess differs
     for words, found in data["queues"].items():
         if words != "published wait":
             found["columns"]["queue disparity"] += 0.4
-            found["columns"][f"queue disparity{ex.BY_LUCK}"] += 0.4
+            found["columns"][f"queue disparity{ex.NULL_MEAN}"] += 0.4
     return data
 
 
 def groups(good: bool) -> Any:
     data = {}
-    for name, readings_of in READINGS.items():
+    for name, settings in SETTINGS.items():
         agent = "disbursement" if name == "loan" else "employer"
         found: dict[str, Any] = {}
-        for place, reading in enumerate((*readings_of, "fixed policy")):
+        for place, setting in enumerate((*settings, "fixed policy")):
             used = (place == 0) == good
             size = near(0.3, 0.001) if used else np.zeros(SEEDS)
-            acts = reading != "fixed policy"
-            found[reading] = {
+            acts = setting != "fixed policy"
+            found[setting] = {
                 "ends": {
                     "objective": near(0.5 if good else 0.5 - 0.2 * place, 0.001),
                     "wait disparity": near(1.0),
                 },
-                "luck": {"wait disparity": lucky(0.9)},
+                "null": {"wait disparity": permuted(0.9)},
                 "course": np.full((SEEDS, 2, 11), 0.5) + 0.1 * place,
                 "flips": {agent: size} if acts else {},
                 "by_group": {agent: np.stack([size, -size], axis=1)} if acts else {},
                 "shares": np.full((SEEDS, 3, 2), 0.9),
-                "apart": near(0.2, 0.001),
-                "apart by luck": lucky(0.18 if good else 0.02),
+                "difference": near(0.2, 0.001),
+                "difference, null": permuted(0.18 if good else 0.02),
             }
         data[name] = {
             "groups": ("first", "second"),
             "attribute": "score",
             "time_unit": "months",
-            "readings": found,
+            "settings": found,
         }
     return data
 
@@ -331,7 +331,7 @@ def ablations(good: bool) -> Any:
             words: {
                 "objective": near(0.5 if good else 0.5 - 0.2 * (place > 0), 0.001),
                 "fairness": near(-0.1),
-                "fairness by luck alone": lucky(-0.05),
+                "fairness, null mean": permuted(-0.05),
                 "survived": near(1.0),
             }
             for place, words in enumerate(OPTIONS)
@@ -357,7 +357,7 @@ def aims(good: bool) -> Any:
                 "survived": near(1.0),
                 "reward": near(0.5),
                 "largest disparity": near(0.5, 0.001),
-                "largest disparity by luck alone": lucky(0.45),
+                "largest disparity, null mean": permuted(0.45),
                 EXCESS: near(0.9 * float(number) if good else 0.5, 0.001),
             }
             for kind, number in (("bounds", "0.05"), ("bounds", "0.2"), ("weights", "0.8"))
@@ -375,9 +375,9 @@ def two_banks(good: bool) -> Any:
         data[label] = {
             "profit of both": near(high if selfish else low),
             "admitted": near((0.45 if chosen else low) if selfish else high)[::-1],
-            # admission rates differ as much everywhere, and by luck more or less
+            # admission rates differ equally everywhere, with different null means
             gap: near(0.5),
-            f"{gap} by luck alone": lucky(0.0 if chosen == good else 0.4),
+            f"{gap}, null mean": permuted(0.0 if chosen == good else 0.4),
             "relief": near(high if chosen else low)[:: 1 if chosen else -1],
             "applications to bank 1, disadvantaged": near(high),
         }
@@ -417,13 +417,13 @@ def learners(good: bool) -> Any:
             unfair = 0.3 if label == "PPO" else 0.1
             reward = 1.0 if good or label == "PPO" else 0.5
             order = slice(None, None, -1 if place == 1 else 1)
-            # all have as much, of which more or less is luck
+            # all have the same disparity, with different null means
             ends = dict.fromkeys(measured, near(0.5)[order])
             ends |= {SCORE: near(0.6 - 0.1 * place if good else 0.4)[order], REWARD: near(reward)}
             ends |= {UNFAIR: near(unfair), SURVIVED: np.ones(SEEDS)}
             fair = [name for name in measured if metrics[name].kind == "fair"]
-            luck = dict.fromkeys([*fair, UNFAIR], lucky(0.5 - (unfair if good else 0.2)))
-            found[label] = {"ends": ends, "luck": luck}
+            null = dict.fromkeys([*fair, UNFAIR], permuted(0.5 - (unfair if good else 0.2)))
+            found[label] = {"ends": ends, "null": null}
             if label != UNTRAINED:
                 curves = {key: rising(0.1, float(ends[key][0])) for key in (SCORE, disparity)}
                 found[label] |= {"steps": np.arange(1, 21) * 1_000, "curves": curves}
@@ -491,11 +491,11 @@ def learning(name: str, good: bool) -> Any:
 
 def labels(good: bool) -> Any:
     """Profits of the rules in the claimed order; else the learners know best, and lend to most."""
-    order = [HASTY, WARY, KNOWING, HOPEFUL, FARSIGHTED]
-    still = [HASTY, WARY, HOPEFUL, FARSIGHTED, KNOWING]
+    order = [HASTY, CAUTIOUS, KNOWING, HOPEFUL, FARSIGHTED]
+    still = [HASTY, CAUTIOUS, HOPEFUL, FARSIGHTED, KNOWING]
     if not good:
-        order, still = [FARSIGHTED, KNOWING, HOPEFUL, HASTY, WARY], [*reversed(still)]
-    columns = [PROFIT, RATE, GAP, BELIEVED, "lent, 1st", "lent, 2nd", "survived"]
+        order, still = [FARSIGHTED, KNOWING, HOPEFUL, HASTY, CAUTIOUS], [*reversed(still)]
+    columns = [PROFIT, RATE, GAP, ESTIMATED, "lent, 1st", "lent, 2nd", "survived"]
 
     def one(**given: float) -> dict[str, np.ndarray]:
         return {column: near(given.get(column, 0.5), 0.001) for column in columns}
@@ -511,11 +511,11 @@ def labels(good: bool) -> Any:
         for name, places in ((LOANS, order), (STILL, still))
     }
     on_truth, on_estimates = LEARNED
-    # else the gaps are as large, and luck makes them
-    luck = {gap + ex.BY_LUCK: lucky(0.0 if good else 0.3) for gap in (GAP, BELIEVED)}
+    # else the gaps are equally large, and are the null mean
+    null = {gap + ex.NULL_MEAN: permuted(0.0 if good else 0.3) for gap in (GAP, ESTIMATED)}
     data[FULL] = {
-        on_truth: one(**{GAP: 0.1, BELIEVED: 0.3}) | luck | {GAP + ex.BY_LUCK: lucky(0.0)},
-        on_estimates: one(**{GAP: 0.3, BELIEVED: 0.3}) | luck,
+        on_truth: one(**{GAP: 0.1, ESTIMATED: 0.3}) | null | {GAP + ex.NULL_MEAN: permuted(0.0)},
+        on_estimates: one(**{GAP: 0.3, ESTIMATED: 0.3}) | null,
     }
     return data
 
@@ -603,31 +603,31 @@ def test_the_actions_of_figure_10_are_those_of_its_page():
     assert [list(row[:3]) for row in table.rows] == shown
 
 
-def test_the_tables_of_learners_have_what_luck_makes_below_a_disparity():
+def test_tables_of_learners_have_the_null_mean_below_a_disparity():
     outcome = experiments.get("mafe-learners")().conclude(learners(True))
     assert list(outcome.figures) == ["frontier", "curves"]
     assert len(outcome.checks) == 1 + 3 * 3 + 3 * 2
     rows = [[row[0] for row in table.rows] for table in outcome.tables]
     for of, disparity in zip(rows, ("admission", "mortality", "admission"), strict=True):
         place = of.index(f"**{disparity} disparity ↓**")
-        assert of[place + 1] == "the same by luck alone"
+        assert of[place + 1] == "null mean"
         assert sum(label.startswith("**") for label in of) == 1
 
 
-def test_the_most_probable_actions_have_a_table_of_their_own():
+def test_the_mode_of_actions_has_its_own_table():
     outcome = experiments.get("fppo-fig1")().conclude(MADE_UP["fppo-fig1"](True))
     assert list(outcome.figures) == ["", "beyond"]
-    drawn, probable = outcome.tables
-    assert "The same where the most probable action is taken in each step." in probable.caption
-    assert [row[0] for row in probable.rows] == ["PPO", "F-PPO"]
-    assert {"EO", "random"} < {row[0] for row in drawn.rows}
+    sampled, mode = outcome.tables
+    assert "The same with the most likely action (the mode) in each step." in mode.caption
+    assert [row[0] for row in mode.rows] == ["PPO", "F-PPO"]
+    assert {"EO", "random"} < {row[0] for row in sampled.rows}
 
 
 def test_the_groups_table_of_delayed_impact():
     """One group goes from .5 to .75, the other from .25 to .5."""
     data = groups(True)
     course = np.linspace([0.5, 0.25], [0.75, 0.5], 11, axis=1)
-    data["loan"]["readings"]["fixed policy"]["course"] = np.stack([course] * SEEDS)
+    data["loan"]["settings"]["fixed policy"]["course"] = np.stack([course] * SEEDS)
     outcome = experiments.get("mafe-groups")().conclude(data)
     (table,) = (t for t in outcome.tables if "**Loan**, delayed impact" in t.caption)
     row = dict(zip(table.head, table.rows[-1], strict=True))
@@ -637,8 +637,8 @@ def test_the_groups_table_of_delayed_impact():
         "first, last step": "0.75",
         "second, first step": "0.25",
         "second, last step": "0.50",
-        "first less second, first step": "0.25",
-        "first less second, last step": "0.25",
+        "first minus second, first step": "0.25",
+        "first minus second, last step": "0.25",
     }
 
 
@@ -719,7 +719,7 @@ def test_arms_of_interventions_differ_and_can_be_built(one):
         assert set(policies) == set(env.agents)
 
 
-def test_arms_of_an_intervention_share_their_luck():
+def test_arms_of_an_intervention_are_paired():
     (one,) = (one for one in INTERVENTIONS if one.name == "20% relief, everybody admitted")
     same = curves(dataclasses.replace(one, given=one.without), people=60, seeds=(0, 1))
     assert same["without"].shape == (2, 400) and same["unit"] == "months"

@@ -48,25 +48,25 @@ def test_stays_are_those_that_the_components_count(name):
     else:  # a bachelor's degree at least, of those who have left since
         assert 20 < counts[0].sum() <= float(np.sum(totals.bachelors))
     measured = calibration(env, params, policies, seed, 2, 400)
-    shares, apart = measured.shares, measured.apart
+    shares, difference = measured.shares, measured.difference
     assert shares.shape == (3, 2) and np.nanmin(shares) >= 0.0 and np.nanmax(shares) <= 1.0
-    assert apart == pytest.approx(np.nanmean(np.abs(shares[:, 0] - shares[:, 1])))
+    assert difference == pytest.approx(np.nanmean(np.abs(shares[:, 0] - shares[:, 1])))
     if name == "loan":  # without relief the disadvantaged cannot pay
-        assert (shares[:, 0] > shares[:, 1] + 0.1).any() and apart > 0.05
-        assert apart > measured.luck.max()
+        assert (shares[:, 0] > shares[:, 1] + 0.1).any() and difference > 0.05
+        assert difference > measured.null.max()
     # groups permuted over the stays of each third, one by one
     several = spells(env, params, policies, seed, 2)
     well, rng = outcomes(env, several), np.random.default_rng(0)
     third = np.digitize(several.score, np.quantile(several.score, [1 / 3, 2 / 3]))
-    luck = []
+    expected = []
     for _ in range(400):
         away = []
         for rows in (third == b for b in range(3)):
             group = rng.permutation(several.group[rows])
             if 0 < group.sum() < len(group):
                 away.append(well[rows][group == 0].mean() - well[rows][group == 1].mean())
-        luck.append(np.mean(np.abs(away)))
-    assert measured.luck.shape == (400,)
-    error = np.std(luck) / np.sqrt(200)  # of the difference of two means
-    assert abs(measured.luck.mean() - np.mean(luck)) < 5.0 * error
-    assert measured.luck.std() == pytest.approx(np.std(luck), rel=0.25)
+        expected.append(np.mean(np.abs(away)))
+    assert measured.null.shape == (400,)
+    error = np.std(expected) / np.sqrt(200)  # of the difference of two means
+    assert abs(measured.null.mean() - np.mean(expected)) < 5.0 * error
+    assert measured.null.std() == pytest.approx(np.std(expected), rel=0.25)

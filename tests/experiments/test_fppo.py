@@ -201,7 +201,7 @@ class Tiny(FppoFig1):
 
 @pytest.mark.full
 def test_each_label_has_its_own_policies(tmp_path):
-    """F-PPO is massaged, the other curve of it is not; both draw, and the table does not."""
+    """One curve of F-PPO is massaged, the other is not; both sample, the second table does not."""
     figure, size = Tiny(), Size(epochs=2, episodes=2, held_out=3, seeds=2)
     grid, runs = figure.grid(size), {}
     for label, more in ((F_PPO, {"threshold_start": 0, "threshold_rate": 0.0}), (PPO, {})):
@@ -214,15 +214,15 @@ def test_each_label_has_its_own_policies(tmp_path):
             for seed in range(size.seeds)
         ]
     data = figure.measure(size, runs, range(size.seeds))
-    assert set(data["most probable"]) == {F_PPO, AS_LEARNED, PPO}
+    assert set(data["mode"]) == {F_PPO, AS_LEARNED, PPO}
     assert set(data["courses"]) == {F_PPO, AS_LEARNED, PPO, "EO", "random"}
     others = dict.fromkeys((A_PPO, LAGRANGIAN, ELBERT), data["courses"][PPO])
     outcome = figure.conclude(data | {"courses": {**others, **data["courses"]}})
     assert [len(table.rows) for table in outcome.tables] == [8, 3]
     env = make("bank_loans", horizon=50)
     for seed, run in enumerate(runs[F_PPO]):
-        for draws, courses in ((True, data["courses"]), (False, data["most probable"])):
-            policies = sampled(env, run.policies) if draws else run.policies
+        for sample, courses in ((True, data["courses"]), (False, data["mode"])):
+            policies = sampled(env, run.policies) if sample else run.policies
             for label, (inside, own) in {
                 F_PPO: run.massaged(env, policies),
                 AS_LEARNED: (env, policies),
@@ -232,4 +232,4 @@ def test_each_label_has_its_own_policies(tmp_path):
                 np.testing.assert_array_equal(courses[label]["cash, in dollars"][seed], cash)
     cash = {label: one["cash, in dollars"] for label, one in data["courses"].items()}
     assert not np.array_equal(cash[F_PPO], cash[AS_LEARNED])
-    assert not np.array_equal(cash[PPO], data["most probable"][PPO]["cash, in dollars"])
+    assert not np.array_equal(cash[PPO], data["mode"][PPO]["cash, in dollars"])

@@ -45,7 +45,7 @@ def test_counts_have_their_rates(case):
     assert found.shape == (4_000, case.seeds, study.EPISODES, case.groups)
     rare = min(case.rate, 1 - case.rate)
     np.testing.assert_allclose(found.mean(axis=(0, 1, 2)) / case.people / rare, 1.0, atol=0.02)
-    # more than binomial: luck of episodes and groups
+    # more than binomial: variation of episodes and groups
     spread = (found[:, 0, 0] / case.people).var(axis=0)
     assert (spread > 0.97 * rare * (1 - rare) / case.people).all()
 
@@ -104,7 +104,7 @@ def test_gaps_are_found_and_shares_held():
     assert all(values.mean() > 0.85 for values in held.values())
 
 
-# ---------------------------------------------------------------- how it is judged
+# ---------------------------------------------------------------- checks
 
 
 def rows(cases, **shares):
@@ -190,6 +190,6 @@ def test_the_page_says_how_it_judges():
     assert size == Size(replicates=200, seeds=0)
     making = Making("gaps", "quick", size, False, 0.0, 0, 1.0)
     page = page_text(experiment, experiment.conclude(made_up(True)), making, {})
-    assert experiment.judged in page and "Student's t interval; p is" not in page
+    assert experiment.criterion in page and "Student's t interval; p is" not in page
     assert "Size: 200 replicates of every case." in page
     assert "200 replicates of every case instead of 1,000" in page

@@ -184,8 +184,8 @@ def test_experiments_share_what_they_can():
         "borrowers/0 of the residual, uniform": "loan/uniform",
         "queues/published wait": "loan/uniform",
         "failures/loan, failed episodes last": "loan/direct-fair",
-        "failures/loan, as any other": f"loan/{LITERAL}",
-        "failures/education, as any other": f"education/{LITERAL}",
+        "failures/loan, by their score": f"loan/{LITERAL}",
+        "failures/education, by their score": f"education/{LITERAL}",
         "failures/health, failed episodes last": "health/direct-fair",
         "schooling/appendix H, salaries without, tuition 20,000": "education/uniform",
         "students/1 of the residual": "education/uniform",
@@ -231,9 +231,10 @@ def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():
 def test_the_committed_page_ends_with_the_notes(stem):
     page = (ROOT / "docs" / "results" / f"{stem}.md").read_text(encoding="utf-8")
     name = stem.removesuffix("-quick").removesuffix("-large")
+    scale = stem.removeprefix(name).lstrip("-")
     experiment = experiments.get(name)()
     notes = experiment.notes()
-    assert page.startswith(f"# {experiment.title}\n")
+    assert page.startswith(f"# {experiment.title}{scale and f' ({scale} scale)'}\n")
     assert (name in NOTHING_TO_SAY) == (notes == "")
     assert page.partition("## Notes\n\n")[2] == (f"{notes}\n" if notes else "")
 

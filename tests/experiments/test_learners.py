@@ -8,7 +8,7 @@ import pytest
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import Size
-from fairgym.experiments._measurements import HELD_OUT, by_luck, steps_per_epoch
+from fairgym.experiments._measurements import HELD_OUT, null_sums, steps_per_epoch
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
     SCORE,
@@ -66,18 +66,18 @@ def test_what_is_measured_can_be_shown(made):
     assert all(figure.axes for figure in MafeLearners().figures(data).values())
 
 
-def test_luck_is_that_of_permuted_groups_in_the_same_episodes(made):
+def test_nulls_are_those_of_permuted_groups_in_the_same_episodes(made):
     """By itself where it is defined, and the mean of the normalised ones among the terms."""
     runs, data = made
     for seed, run in enumerate(runs["loan/F-MAPPO"]):
         key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
         found = evaluate(run.env, run.params, run.policies, key, 3, permutations=100)
-        luck = {name: of[seed] for name, of in data["F-MAPPO"]["luck"].items()}
-        assert set(luck) == {*found.nulls, UNFAIR}
+        null = {name: of[seed] for name, of in data["F-MAPPO"]["null"].items()}
+        assert set(null) == {*found.nulls, UNFAIR}
         for name in found.nulls:
             if found.defined[name].any():
-                assert luck[name].mean() == pytest.approx(-found.null(name).mean, rel=1e-5)
-        np.testing.assert_allclose(luck[UNFAIR], -by_luck([found], run.env)[0] / 3.0, rtol=1e-6)
+                assert null[name].mean() == pytest.approx(-found.null(name).mean, rel=1e-5)
+        np.testing.assert_allclose(null[UNFAIR], -null_sums([found], run.env)[0] / 3.0, rtol=1e-6)
 
 
 def test_curves_are_those_of_the_log(made):

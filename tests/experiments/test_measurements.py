@@ -1,4 +1,4 @@
-"""What experiments measure in held-out episodes: disparities beside luck, and the queue."""
+"""Measurements in held-out episodes: disparities with null distributions, and the queue."""
 
 import dataclasses
 import functools
@@ -33,17 +33,17 @@ def bank(relief):
 
 
 @pytest.mark.full
-def test_a_bank_that_treats_all_alike_is_as_unfair_as_luck_makes_it():
+def test_the_disparity_of_a_bank_that_treats_all_alike_is_its_null_mean():
     fair = [name for name in ENV.spec.terms if ENV.metrics[name].kind == "fair"]
     alike, apart = bank((0.3, 0.3)), bank((0.3, 0.0))
     for found, excess in ((alike, False), (apart, True)):
         objective = Objective.weighted(ENV, dict.fromkeys(fair, 1.0))
         scores = found.scored_by(objective).values("objective")
-        luck = ex.by_luck([found], ENV).mean()
-        assert -1.0 < luck < 0.0
-        beyond = scores.mean() - luck
+        null_mean = ex.null_sums([found], ENV).mean()
+        assert -1.0 < null_mean < 0.0
+        difference = scores.mean() - null_mean
         error = scores.std(ddof=1) / np.sqrt(len(scores))
-        assert (beyond < -10.0 * error) if excess else (abs(beyond) < 4.0 * error)
+        assert (difference < -10.0 * error) if excess else (abs(difference) < 4.0 * error)
 
 
 def test_a_normaliser_is_that_of_the_episode():
@@ -54,9 +54,9 @@ def test_a_normaliser_is_that_of_the_episode():
     divisors["default_disparity"] = 1.0
     expected = {n: (found.nulls[n].T / d).mean(axis=1) for n, d in divisors.items()}
     assert waits.sum(axis=1).min() > 1.0
-    np.testing.assert_allclose(ex.by_luck([found], ENV)[0], sum(expected.values()), rtol=1e-4)
-    for name, luck in expected.items():
-        np.testing.assert_allclose(ex.by_luck([found], ENV, [name])[0], luck, rtol=1e-4)
+    np.testing.assert_allclose(ex.null_sums([found], ENV)[0], sum(expected.values()), rtol=1e-4)
+    for name, value in expected.items():
+        np.testing.assert_allclose(ex.null_sums([found], ENV, [name])[0], value, rtol=1e-4)
 
 
 def test_a_disparity_counts_where_it_is_defined():
@@ -65,16 +65,16 @@ def test_a_disparity_counts_where_it_is_defined():
     some, none = (dict(found.defined) for _ in range(2))
     some[name], none[name] = np.arange(24) < 5, np.zeros(24, bool)
     seeds = [dataclasses.replace(found, defined=known) for known in (found.defined, some, none)]
-    values, luck = ex.disparity(seeds, name)
-    assert values.shape == (3,) and luck.shape == (3, ex.PERMUTATIONS)
+    values, null = ex.disparity(seeds, name)
+    assert values.shape == (3,) and null.shape == (3, ex.PERMUTATIONS)
     for seed in (0, 1):
-        null = seeds[seed].null(name)
-        assert values[seed] == pytest.approx(-null.value) and values[seed] > 0.0
-        assert luck[seed].mean() == pytest.approx(-null.mean)
-        assert np.quantile(luck[seed], 0.95) == pytest.approx(-null.bound)
-        assert ex.beyond(values, luck)[seed] == pytest.approx(-null.excess)
+        expected = seeds[seed].null(name)
+        assert values[seed] == pytest.approx(-expected.value) and values[seed] > 0.0
+        assert null[seed].mean() == pytest.approx(-expected.mean)
+        assert np.quantile(null[seed], 0.95) == pytest.approx(-expected.bound)
+        assert ex.excess(values, null)[seed] == pytest.approx(-expected.excess)
     np.testing.assert_allclose(values[1], -found.metrics[name][:5].mean(), rtol=1e-6)
-    assert np.isnan(values[2]) and np.isnan(luck[2]).all()
+    assert np.isnan(values[2]) and np.isnan(null[2]).all()
 
 
 def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
@@ -96,10 +96,10 @@ def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
         assert ended(ENV, [some])["ends"][name] == pytest.approx([expected], nan_ok=True)
 
 
-def test_luck_in_a_table_is_that_of_the_number_beside_it():
+def test_the_null_mean_in_a_table_is_that_of_the_measure():
     """Of four seeds the middle two count, in every permutation; 2.5% of them are left out twice."""
-    luck = np.arange(1001.0) + np.array([[-5_000.0], [0.0], [2.0], [9_000.0]])
-    assert ex.luck_text(luck) == "501 (26.0 to 976)"
+    null = np.arange(1001.0) + np.array([[-5_000.0], [0.0], [2.0], [9_000.0]])
+    assert ex.null_text(null) == "501 [26.0, 976]"
 
 
 def test_the_queue_is_that_at_the_end_of_each_episode():
@@ -139,9 +139,9 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
         "time in the queue, advantaged": [37.5, 37.5],
         "time in the queue, disadvantaged": [50.0, 50.0],
         "wait disparity": [2.0, 2.0],
-        "wait disparity by luck alone": np.full((2, 3), 1.0),
+        "wait disparity, null mean": np.full((2, 3), 1.0),
         "queue disparity": [5.0, 5.0],
-        "queue disparity by luck alone": np.full((2, 3), 2.5),
+        "queue disparity, null mean": np.full((2, 3), 2.5),
         "waiting at the end": [0.25, 0.25],
         "median wait of these": [30.0, 30.0],
         "never paid out, advantaged": [0.125, 0.125],

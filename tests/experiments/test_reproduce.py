@@ -126,7 +126,7 @@ def test_the_page_tells_everything(whole):
         "2 seeds (0 to 1)",
         "to train 4 runs",
         "Runs: jax ",
-        "60 people are this project's choice",
+        "60 is this project's choice",
         "Nothing was tried.",
     ):
         assert text in page

@@ -5,13 +5,13 @@ from pathlib import Path
 import results
 
 FOLDER = Path(__file__).parents[2] / "docs" / "results"
-HEAD = "| claim | estimate | 95% interval | test | kind | outcome |\n| --- | --- |\n"
+HEAD = "| claim | estimate | 95% CI | test | kind | outcome |\n| --- | --- |\n"
 ONE = (
-    f"# One\n\n{HEAD}| a | 1.00 | 0.50 to 1.50 | p = 0.06 | predicted | holds |\n"
-    "| b | 1.00 | −1.00 to 3.00 |  | predicted | undecided |\n"
-    "| c | 0 | 0 to 0 |  | by construction | holds |\n\nMore.\n\n| x | y |\n"
+    f"# One\n\n{HEAD}| a | 1.00 | [0.50, 1.50] | p = 0.06 | predicted | holds |\n"
+    "| b | 1.00 | [−1.00, 3.00] |  | predicted | undecided |\n"
+    "| c | 0 | [0, 0] |  | by construction | holds |\n\nMore.\n\n| x | y |\n"
 )
-TWO = f"# Two\n\n{HEAD}| d | 1.00 | 0.50 to 1.50 |  | calibrated | holds |\n\nMore.\n"
+TWO = f"# Two\n\n{HEAD}| d | 1.00 | [0.50, 1.50] |  | calibrated | holds |\n\nMore.\n"
 INDEX = (
     "| figure | shows | verdict | command |\n| --- | --- | --- | --- |\n"
     "| [first](one.md), at quick scale | this | old | `run one` |\n"
@@ -44,11 +44,11 @@ def test_the_index_is_that_of_the_pages():
 
 
 def test_the_verdict_of_every_page_is_that_of_its_checks():
-    judged = 0
+    verdicts = 0
     for path in FOLDER.glob("*.md"):
         page = path.read_text(encoding="utf-8")
         if "**Verdict: " in page:
             tally = results.checks_of(page)
             assert f"**Verdict: {tally.verdict}** ({tally.words}; " in page, path.name
-            judged += 1
-    assert judged > 20
+            verdicts += 1
+    assert verdicts > 20

@@ -1,9 +1,9 @@
 """Published experiments: one module per figure or table, each with its claim as checks.
 
-Each paper has a sub-package. An experiment is added by one module in it, which registers a class
-as "PAPER-MODULE": `mafe/fig6.py` is "mafe-fig6". A study of this project's own methods is a module
-here: `gaps.py` is "gaps". Its notes are the Markdown file beside it. Modules
-that begin with an underscore are no experiments, but parts of them.
+Each paper has a sub-package. To add an experiment, add a module that registers a class as
+"PAPER-MODULE": `mafe/fig6.py` is "mafe-fig6". Studies of this project's own methods are modules of
+this package: `gaps.py` is "gaps". The notes of an experiment are in the Markdown file beside its
+module. Modules whose name begins with an underscore are shared parts, not experiments.
 """
 
 from fairgym.experiments._base import (

@@ -1,6 +1,6 @@
-"""Experiments: the runs that they take, what is measured in them, and the checks of their claims.
+"""Base classes of experiments.
 
-An experiment has three parts, so that each can be read and tested alone: `grid` names the runs,
+An experiment has three parts, which can be read and tested separately: `grid` lists the runs,
 `measure` turns finished runs into plain arrays, and `conclude` turns these arrays into figures,
 tables and checks.
 """
@@ -24,13 +24,13 @@ from fairgym.utils import Registry
 
 experiments = Registry("fairgym.experiments", "experiment", grouped=True)
 
-# Key of `grid` or `then` -> the finished runs (`fairgym.training.Run`), in the order of the seeds.
+# Key of `grid` or `then` -> its finished runs (`fairgym.training.Run`), in the order of the seeds.
 Runs = Mapping[str, Sequence[Run]]
 
-# Key -> a configuration, to be trained with every seed.
+# Key -> configuration, trained with every seed.
 Grid = dict[str, RunConfig]
 
-# Setting of a `Size` -> its words.
+# Setting of a `Size` -> its text on the page.
 _WORDS = {
     "people": "{} people",
     "epochs": "{} epochs",
@@ -39,23 +39,23 @@ _WORDS = {
     "held_out": "{} held-out episodes for each policy",
     "weights": "weights {}",
     "replicates": "{} replicates of every case",
-    "seeds": "{} seeds",  # last: the page adds which
+    "seeds": "{} seeds",  # last: the page appends the seeds themselves
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """Size of an experiment; what does not apply to it is None.
+    """Size of an experiment. Settings that do not apply are None.
 
     Attributes:
-        people: People in every environment.
-        epochs: Epochs of training.
-        episodes: Episodes per epoch of training.
-        steps: Steps per epoch of training.
-        held_out: Episodes in which a learned policy is measured, that it was not trained in.
-        weights: Values of a weight, each of which is run.
-        replicates: Replicates of every case of a simulation study.
-        seeds: Number of seeds, which are 0, 1, ...; none where nothing is random.
+        people: Number of people in each environment.
+        epochs: Training epochs.
+        episodes: Episodes per training epoch.
+        steps: Steps per training epoch.
+        held_out: Number of held-out episodes in which each learned policy is measured.
+        weights: Values of a weight; each value is one run.
+        replicates: Replicates of each case of a simulation study.
+        seeds: Number of seeds (0, 1, ...), or 0 if nothing is random.
     """
 
     people: int | None = None
@@ -68,11 +68,11 @@ class Size:
     seeds: int = 5
 
     def words(self) -> list[str]:
-        """Every setting in words."""
+        """Return every setting as text."""
         return [_WORDS[name].format(_plain(value)) for name, value in self._given()]
 
     def cuts(self, full: "Size") -> list[str]:
-        """Differences from the full size, in words."""
+        """Return the differences from the full size as text."""
         whole = dict(full._given())
         return [
             f"{_WORDS[name].format(_plain(value))} instead of "
@@ -86,7 +86,7 @@ class Size:
         return [(name, value) for name, value in pairs if value not in (None, 0)]
 
     def training(self) -> dict[str, int]:
-        """Length of training as hyperparameters of F-MACEM and of the gradient learners."""
+        """Return the training length as hyperparameters of F-MACEM and the gradient learners."""
         assert self.epochs is not None and self.episodes is not None
         return {"epochs": self.epochs, "episodes_per_epoch": self.episodes}
 
@@ -97,10 +97,10 @@ def run_config(
     """Return the configuration of a run of this size.
 
     Args:
-        environment: Its name.
-        size: People, epochs and episodes.
-        objective: Its name, or its weights; "uniform" is the sum of all terms.
-        **more: Further fields of `RunConfig`.
+        environment: Name of the environment.
+        size: Number of people, epochs and episodes.
+        objective: Name of an objective, or its weights. "uniform" is the sum of all terms.
+        **more: Other fields of `RunConfig`.
     """
     given = {} if size.people is None else {"population": size.people}
     return RunConfig(
@@ -110,12 +110,12 @@ def run_config(
     )
 
 
-# 40 epochs of 100 episodes are table 8's, five seeds are those of figure 6; the people are this
-# project's choice, as their number is not published. The quick size keeps the seeds, without which
-# no interval is narrow, and the horizon.
+# 40 epochs of 100 episodes follow table 8, and five seeds follow figure 6. The number of people is
+# not published; 1,000 is this project's choice. The quick size keeps the horizon and the number of
+# seeds, because fewer seeds would make every interval wide.
 PAPER = Size(people=1_000, epochs=40, episodes=100, held_out=32, seeds=5)
 QUICK = Size(people=400, epochs=15, episodes=40, held_out=16, seeds=5)
-# As many people as MAFE's normalisers suggest, at the quick length.
+# The number of people that MAFE's normalisers suggest, with quick training.
 LARGE = dataclasses.replace(QUICK, people=10_000, seeds=3)
 
 
@@ -124,10 +124,10 @@ class Outcome:
     """Result of an experiment.
 
     Attributes:
-        figures: Ending of the file name ("" for the only one) -> matplotlib figure.
+        figures: Suffix of the file name ("" for a single figure) -> matplotlib figure.
         caption: Meaning of the figures' lines and bands.
         tables: Tables with intervals.
-        checks: The claims.
+        checks: Checks of the claims.
     """
 
     figures: Mapping[str, Figure]
@@ -137,12 +137,12 @@ class Outcome:
 
     @property
     def tally(self) -> Tally:
-        """Numbers of its checks by kind and outcome."""
+        """Number of checks by kind and outcome."""
         return Tally((check.kind, check.outcome) for check in self.checks)
 
     @property
     def verdict(self) -> str:
-        """Verdict on the predicted checks together, in one or two words (`Tally.verdict`)."""
+        """Verdict on all predicted checks, in one or two words (`Tally.verdict`)."""
         return self.tally.verdict
 
 
@@ -150,67 +150,67 @@ class Experiment(abc.ABC):
     """A published figure or table.
 
     Attributes:
-        title: What it shows.
-        source: Where it is published.
-        claim: What is said there, in its own words.
-        judged: How checks are judged, where it is not by intervals over seeds.
-        sizes: Scale ("paper", as far as the size is published, "quick", and "large" where it
-            matters how many people there are) -> size.
-        following: Number of configurations that `then` adds, so that all runs can be counted at
-            once.
+        title: Title of the page, with paper and number: "MAFE figure 9: ...".
+        source: Publication, with figure, table or section.
+        claim: The published claim, quoted where possible.
+        criterion: How checks are decided, if not by intervals over seeds.
+        sizes: Scale -> size. "paper" follows the paper where it gives the size, "quick" is short,
+            and "large" exists where the number of people matters.
+        following: Number of configurations that `then` adds, so that all runs can be counted in
+            advance.
     """
 
     title: ClassVar[str]
     source: ClassVar[str]
     claim: ClassVar[str]
-    judged: ClassVar[str] = ""
+    criterion: ClassVar[str] = ""
     sizes: ClassVar[Mapping[str, Size]]
     following: ClassVar[int] = 0
 
     def notes(self) -> str:
-        """Notes for the page, from the Markdown file beside the experiment's module.
+        """Return the notes for the page, from the Markdown file beside the experiment's module.
 
-        They tell which choices were made, and what was tried where a claim did not come out;
-        empty where there is no such file.
+        Notes explain which choices were made, and what was tried when a claim did not hold. They
+        are empty if there is no such file.
         """
         path = Path(inspect.getfile(type(self))).with_suffix(".md")
         return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
     def grid(self, size: Size) -> dict[str, RunConfig]:
-        """Configurations by key, each to be trained with every seed; none by default."""
+        """Return configurations by key, each trained with every seed; none by default."""
         return {}
 
     def then(self, size: Size, runs: Runs) -> dict[str, RunConfig]:
-        """Further configurations that follow from the finished runs of `grid`; none by default."""
+        """Return configurations that depend on the finished runs of `grid`; none by default."""
         return {}
 
     @abc.abstractmethod
     def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> PyTree:
-        """Numbers of the finished runs.
+        """Measure the finished runs.
 
         Args:
-            size: People, episodes and the like.
-            runs: Key -> the runs as loaded, those of `grid` and of `then`.
+            size: Size of the experiment.
+            runs: Key of `grid` or `then` -> loaded runs.
             seeds: The seeds.
 
         Returns:
-            The input of `conclude`: NumPy arrays, one entry per seed along the first axis.
+            The input of `conclude`: NumPy arrays with one entry per seed along the first axis.
         """
 
     @abc.abstractmethod
     def conclude(self, data: PyTree) -> Outcome:
-        """Figures, tables and checks of the numbers."""
+        """Return figures, tables and checks."""
 
     def size(self, scale: str, seeds: int | None = None) -> Size:
-        """Size of a scale, with another number of seeds if one is given.
+        """Return the size of a scale, with another number of seeds if given.
 
         Raises:
-            FairgymError: an unknown scale, or fewer than 2 seeds or more than 1,000.
+            FairgymError: If the scale is unknown, or if `seeds` is not between 2 and 1,000.
         """
         if scale not in self.sizes:
             raise FairgymError(f"scale is {scale!r}; it takes: {', '.join(self.sizes)}")
         size = self.sizes[scale]
-        if seeds is None or not size.seeds:  # which is nothing to choose where nothing is random
+        if seeds is None or not size.seeds:  # nothing is random: `seeds` has no effect
             return size
         if isinstance(seeds, bool) or not isinstance(seeds, int) or not 2 <= seeds <= 1_000:
             raise FairgymError(

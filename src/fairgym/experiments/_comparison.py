@@ -1,7 +1,7 @@
-"""Policies side by side in held-out episodes: the base of most figures beyond learning curves.
+"""Base class of figures that compare policies in held-out episodes.
 
-Such a figure is declared by its configurations, by the numbers of one of them, and by its claims,
-tables and panels, which read these numbers.
+Such a figure declares its configurations, the numbers measured for each configuration, and the
+claims, tables and panels that use these numbers.
 """
 
 import abc
@@ -14,56 +14,56 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.experiments._base import PAPER, QUICK, Experiment, Outcome, Runs, Size, Table
-from fairgym.experiments._measurements import PERMUTATIONS, beyond, held_out_run
-from fairgym.experiments._showing import BY_LUCK, cell, dot
+from fairgym.experiments._measurements import PERMUTATIONS, excess, held_out_run
+from fairgym.experiments._showing import NULL_MEAN, cell, dot
 from fairgym.report import style
 from fairgym.statistics.checks import Check, Kind
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 
-# Column -> one number per seed; those of luck alone, (seeds, permutations), end with `BY_LUCK`.
+# Column -> one number per seed. Columns that end with `NULL_MEAN` are (seeds, permutations).
 Columns = dict[str, np.ndarray]
-# Place, such as a system -> label -> columns.
+# Place (such as an environment) -> label -> columns.
 Compared = dict[str, dict[str, Columns]]
 
 
 class At(NamedTuple):
-    """Numbers of a comparison.
+    """Reference to one column of a comparison.
 
     Attributes:
         label: Label of the policies.
-        column: Column of their numbers.
-        place: Place where they act.
-        beyond_luck: True for the excess over what luck alone makes.
+        column: Name of the column.
+        place: Place of the policies, such as an environment.
+        excess: Whether to subtract the null mean.
     """
 
     label: str
     column: str
     place: str = ""
-    beyond_luck: bool = False
+    excess: bool = False
 
     def read(self, data: Compared) -> np.ndarray:
-        """The numbers, one per seed."""
+        """Return the numbers, one per seed."""
         own = data[self.place][self.label]
         values = own[self.column]
-        return beyond(values, own[self.column + BY_LUCK]) if self.beyond_luck else values
+        return excess(values, own[self.column + NULL_MEAN]) if self.excess else values
 
 
 def pair(
-    above: str, below: str, column: str, place: str = "", beyond_luck: bool = False
+    above: str, below: str, column: str, place: str = "", excess: bool = False
 ) -> tuple[At, At]:
-    """Two policies' numbers of one column, for a claim."""
-    return At(above, column, place, beyond_luck), At(below, column, place, beyond_luck)
+    """Return one column for two labels, to be compared in a claim."""
+    return At(above, column, place, excess), At(below, column, place, excess)
 
 
 class Claim(NamedTuple):
-    """A claim: numbers are above others of the same seeds, or above a limit.
+    """Claim that numbers are above other numbers of the same seeds, or above a limit.
 
     Attributes:
-        statement: The claim in words.
-        above: The numbers.
-        below: The others, or the limit.
-        kind: As of a `Check`.
+        statement: The claim as text.
+        above: The numbers claimed to be higher.
+        below: The numbers claimed to be lower, or the limit.
+        kind: Kind of the `Check`.
     """
 
     statement: str
@@ -72,7 +72,7 @@ class Claim(NamedTuple):
     kind: Kind = "predicted"
 
     def check(self, data: Compared) -> Check:
-        """The claim as a check."""
+        """Return the claim as a check."""
         above = self.above.read(data)
         if isinstance(self.below, At):
             return Check.higher(self.statement, above, self.below.read(data), self.kind)
@@ -80,7 +80,7 @@ class Claim(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A panel of dots: columns in colours, beside each other, for every label."""
+    """Panel of dots: for every label, one dot per column, each column in its colour."""
 
     found: Mapping[str, Columns]
     columns: Sequence[str]
@@ -89,18 +89,18 @@ class Panel(NamedTuple):
 
 
 class ComparisonFigure(Experiment):
-    """Policies side by side in held-out episodes; subclasses say which, and what of them.
+    """Comparison of policies in held-out episodes. Subclasses define the policies and numbers.
 
     Keys of `grid` are labels, or "PLACE/LABEL".
 
     Attributes:
-        sizes: Length of training as published, by default.
-        permutations: Number of permutations of the people's groups in the episodes.
-        claims: What is claimed of the numbers.
+        sizes: Sizes by scale; the published training length by default.
+        permutations: Number of permutations of the group labels in the episodes.
+        claims: Claims about the numbers.
         caption: Meaning of the figure.
-        height: Height of its panels in inches.
-        rotation: Angle of the labels below them.
-        legend: Words for the colours; none by default.
+        height: Height of the panels in inches.
+        rotation: Angle of the labels below the panels, in degrees.
+        legend: Labels of the colours; no legend by default.
     """
 
     sizes: ClassVar[Mapping[str, Size]] = {"paper": PAPER, "quick": QUICK}
@@ -116,16 +116,16 @@ class ComparisonFigure(Experiment):
 
     @abc.abstractmethod
     def numbers(self, place: str, runs: Sequence[Run], ends: Sequence[Evaluation]) -> PyTree:
-        """Numbers of one configuration, `Columns` by default.
+        """Measure one configuration; the result is `Columns` unless the subclass says otherwise.
 
         Args:
-            place: Place of its key.
-            runs: Its runs, one for each seed.
-            ends: Held-out episodes of each.
+            place: Place in the key of the configuration.
+            runs: Runs of the configuration, one per seed.
+            ends: Held-out episodes of each run.
         """
 
     def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> PyTree:
-        """Place -> label -> `numbers`."""
+        """Return place -> label -> `numbers`."""
         assert size.held_out is not None
         data: dict[str, dict[str, PyTree]] = {}
         for key, several in runs.items():
@@ -135,23 +135,23 @@ class ComparisonFigure(Experiment):
         return data
 
     def conclude(self, data: PyTree) -> Outcome:
-        """The claims as checks, the tables and the figures."""
+        """Return the figures, the tables and the checks of the claims."""
         return Outcome(self.figures(data), self.caption, self.tables(data), self.checks(data))
 
     def checks(self, data: PyTree) -> list[Check]:
-        """Checks of the claims."""
+        """Return the checks of the claims."""
         return [claim.check(data) for claim in self.claims]
 
     @abc.abstractmethod
     def tables(self, data: PyTree) -> list[Table]:
-        """Tables of the numbers."""
+        """Return tables of the numbers."""
 
     def panels(self, data: PyTree) -> list[Panel]:
-        """Panels of the figure."""
+        """Return the panels of the figure."""
         raise NotImplementedError
 
     def colour(self, label: str, index: int) -> str:
-        """Colour of a column of a label, by the column's place among those of a panel."""
+        """Return the colour of a column, by its position in the panel."""
         return style.POLICY_COLOURS[index]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
@@ -185,12 +185,12 @@ def columns_table(
     caption: str,
     columns: Sequence[str] = (),
 ) -> Table:
-    """Labels in rows, columns beside each other.
+    """Return a table with one row per label.
 
     Args:
-        head: Words above the labels, or all of the table's head.
-        found: Label, or several that each have a column, -> columns.
-        caption: Meaning of the numbers.
+        head: Heading of the labels, or the whole table head.
+        found: Label (or a tuple of labels, one per column) -> columns.
+        caption: Caption of the table.
         columns: Names of the columns; all by default.
     """
     columns = columns or list(next(iter(found.values())))
@@ -205,5 +205,5 @@ def columns_table(
 
 
 def by_place(data: Compared) -> dict[tuple[str, ...], Columns]:
-    """(place, label) -> columns, for one table of all."""
+    """Return (place, label) -> columns, for one table of all places."""
     return {(place, label): own for place, found in data.items() for label, own in found.items()}

@@ -1,4 +1,4 @@
-"""Figure of the study of gaps: coverage, size, power, and the largest gap by a bootstrap."""
+"""Figure of the study of gaps: coverage, size, power, and a bootstrap of the largest gap."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from fairgym.experiments._gap_study import SIZES
 from fairgym.report import style
 
-# Gap in standard deviations -> how often a t test of 16 normal episodes finds it.
+# Gap in standard deviations -> power of a t test of 16 normal episodes.
 OF_T = {0.6: 0.61, 1.0: 0.96}
-# Name of a share of replicates -> its words, and where it stands beside the others.
+# Name of a share of replicates -> its label, and its shift along the x axis.
 FOUND = {"test": ("test", -0.05), "interval": ("interval excludes 0", 0.05)}
 
 
@@ -26,7 +26,7 @@ def plot(
     """Return the figure.
 
     Args:
-        data: Rows of what is studied.
+        data: Study -> rows.
         coverage: Limits of the coverage of intervals.
         size: Limits of the size of the test.
         power: Limits of its power.
@@ -34,7 +34,7 @@ def plot(
     figure, axes = style.panels(4, 2, 2.7, legend_rows=1)
     _by_groups(axes[0], data["coverage"], "gaps", coverage)
     axes[0].set_ylim(0.9, 1.005)
-    style.set_title(axes[0], "All true gaps held")
+    style.set_title(axes[0], "All true gaps covered")
     _by_groups(axes[1], data["size"], "test", size)
     axes[1].set_ylim(0.0, 0.1)
     style.set_title(axes[1], "True null rejected")
@@ -55,7 +55,7 @@ def _rates(rows: Sequence[Mapping[str, Any]]) -> list[float]:
 def _by_groups(
     panel: Axes, rows: Sequence[Mapping[str, Any]], name: str, limits: tuple[float, float]
 ) -> None:
-    """A point per case over its number of groups, rates side by side."""
+    """Plot one point per case over the number of groups, rates side by side."""
     panel.axhspan(*limits, color=style.BASELINE_COLOUR, alpha=style.BAND_ALPHA, lw=0)
     rates = _rates(rows)
     for place, rate in enumerate(rates):
@@ -109,4 +109,4 @@ def _largest(panel: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     panel.set_ylim(-0.03, 1.03)
     panel.set_xlabel("true gap, standard deviations")
     panel.legend(loc="lower right", fontsize=8)
-    style.set_title(panel, "Largest gap held")
+    style.set_title(panel, "Largest gap covered")

@@ -1,4 +1,4 @@
-"""Simulated episodes with known gaps between groups, and how often statistics are right."""
+"""Simulated episodes with known gaps between groups, and how often statistics are correct."""
 
 import dataclasses
 import math
@@ -17,26 +17,26 @@ from fairgym.statistics import (
 )
 
 EPISODES = 16
-# p <= .05 is then a chance of .05 exactly, but for ties, which are many with two small groups.
+# p <= .05 then has probability .05, except for ties, which are common with two small groups.
 PERMUTATIONS, MORE_PERMUTATIONS = 39, 199
 SMALLEST, LARGEST = 60, 2_000  # people in a group
 SIZES = ("60 each", "60 to 2,000", "1 each")
-# Share of the rate by which each source of luck varies at the most.
+# Largest variation by each random source, as a share of the rate.
 UNEVEN = 0.2
 RESAMPLES = 500
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Groups, their sizes and rates, and the seeds that they are measured with.
+    """Groups with their sizes and rates, and a number of seeds.
 
     Attributes:
         groups: Number of groups.
-        sizes: One of `SIZES`; between the smallest and the largest group they grow by a factor.
+        sizes: One of `SIZES`. Sizes grow geometrically from the smallest to the largest group.
         rate: Rate of all people together.
         seeds: Number of seeds, whose policies are measured in the same episodes.
-        gap: Gap of the first group to the others, in standard deviations that the difference
-            between the first group and the second has in one episode with permuted groups.
+        gap: Gap between the first group and the others. Its unit is the standard deviation of the
+            difference between the first two groups in one episode with permuted groups.
     """
 
     groups: int
@@ -47,7 +47,7 @@ class Case:
 
     @property
     def people(self) -> np.ndarray:
-        """People of each group."""
+        """Number of people in each group."""
         if self.sizes != SIZES[1]:
             return np.full(self.groups, SMALLEST if self.sizes == SIZES[0] else 1)
         return np.rint(np.geomspace(SMALLEST, LARGEST, self.groups)).astype(int)
@@ -65,31 +65,33 @@ def counts(
 ) -> np.ndarray:
     """Return how many people of each group have the outcome.
 
-    Everybody has a lot, the same for all seeds, and has the outcome if a seed's probability is
-    above it. The probability is the group's rate (or 1 - rate, if that is smaller) times
-    1 + 0.2 (a + b + c + d + e), with numbers between -1 and 1 for the episode, for group and
-    episode, for the seed, for group and seed (of several seeds), and for all three.
+    Each person has a random number, the same for all seeds, and has the outcome if a seed's
+    probability is above it. The probability is the group's rate (or 1 - rate, if smaller) times
+    1 + 0.2 (a + b + c + d + e). The five numbers are uniform between -1 and 1, for the episode,
+    for group and episode, for the seed, for group and seed (if there are several seeds), and for
+    all three.
 
     Args:
-        rng: Random numbers.
+        rng: Random number generator.
         case: The case.
         replicates: Number of replicates.
-        null: Whether luck is the same for all groups, so that permuted groups change nothing.
-        policies: Number of policies with seeds of their own in the same episodes.
+        null: Whether all groups share the random variation, so that the permutation null is true.
+        policies: Number of policies, each with its own seeds, in the same episodes.
 
     Returns:
         Shape (replicates, policies x seeds, episodes, groups).
     """
     several, groups = policies * case.seeds, 1 if null else case.groups
 
-    def luck(seeds: int, episodes: int, groups: int) -> np.ndarray:
+    def variation(seeds: int, episodes: int, groups: int) -> np.ndarray:
         return UNEVEN * rng.uniform(-1.0, 1.0, (replicates, seeds, episodes, groups))
 
-    factor = 1.0 + luck(1, EPISODES, 1) + luck(several, EPISODES, groups)
+    factor = 1.0 + variation(1, EPISODES, 1) + variation(several, EPISODES, groups)
     if not null:
-        factor = factor + luck(1, EPISODES, groups)
+        factor = factor + variation(1, EPISODES, groups)
     if case.seeds > 1:  # a single seed is taken as given
-        factor = factor + luck(several, 1, 1) + (0.0 if null else luck(several, 1, groups))
+        factor = factor + variation(several, 1, 1)
+        factor = factor + (0.0 if null else variation(several, 1, groups))
     small = case.rates if case.rate <= 0.5 else 1.0 - case.rates
     chance = np.minimum(small * factor, 1.0)
     order = np.argsort(chance, axis=1)
@@ -105,13 +107,13 @@ def counts(
 def permuted_counts(
     rng: np.random.Generator, case: Case, found: np.ndarray, permutations: int
 ) -> np.ndarray:
-    """Return counts with the people's groups permuted within each episode, alike for all seeds.
+    """Return counts with group labels permuted within each episode, equally for all seeds.
 
     Args:
-        rng: Random numbers.
+        rng: Random number generator.
         case: The case.
-        found: Counts (replicates, seeds, episodes, groups) whose outcomes are nested: who has it
-            with a lower count has it with a higher one.
+        found: Counts (replicates, seeds, episodes, groups) with nested outcomes: people with the
+            outcome under a lower count also have it under a higher count.
         permutations: Number of permutations of each episode.
 
     Returns:
@@ -121,7 +123,7 @@ def permuted_counts(
     order = np.argsort(totals, axis=1)
     ascending = np.take_along_axis(totals, order, axis=1)
     shape = (*totals.shape[:1], *totals.shape[2:], permutations)
-    # people whose outcome begins with each seed, and those without it under any
+    # people who first have the outcome under each seed, and people who never have it
     bins = np.diff(ascending, axis=1, prepend=0, append=case.people.sum())
     left = [np.broadcast_to(bins[:, place, :, None], shape) for place in range(bins.shape[1])]
     drawn = np.empty((len(totals), totals.shape[1], *shape[1:], case.groups))
@@ -139,11 +141,11 @@ def permuted_counts(
 
 
 def covered(rng: np.random.Generator, case: Case, replicates: int) -> dict[str, np.ndarray]:
-    """Return in which replicates intervals hold what they are about.
+    """Return in which replicates the intervals contain the true values.
 
     Returns:
-        "gaps" (all pairs at once), "largest" (the largest gap), "differences" (all gaps of two
-        policies), each of shape (replicates,).
+        "gaps" (all pairs at once), "largest" (the largest gap), "differences" (all differences
+        between two policies' gaps), each of shape (replicates,).
     """
     found = counts(rng, case, replicates, null=False, policies=2) / case.people
     found = found if case.rate <= 0.5 else 1.0 - found
@@ -166,10 +168,10 @@ def rejected(
     """Return in which replicates a gap is found.
 
     Args:
-        rng: Random numbers.
+        rng: Random number generator.
         case: The case.
         replicates: Number of replicates.
-        null: Whether luck is the same for all groups; if not, a single seed.
+        null: Whether all groups share the random variation; if not, the case has one seed.
 
     Returns:
         "test" (the permutation test has p <= .05) and "interval" (an interval excludes 0), each of
@@ -188,10 +190,10 @@ def rejected(
 
 
 def largest_covered(rng: np.random.Generator, case: Case, replicates: int) -> dict[str, np.ndarray]:
-    """Return in which replicates the largest gap is held: by "largest", and by a "bootstrap".
+    """Return in which replicates the intervals "largest" and "bootstrap" contain the largest gap.
 
-    The percentile bootstrap resamples episodes; its 95% interval is that between quantiles of the
-    resampled largest gaps between the groups' means.
+    The percentile bootstrap resamples episodes. The ends of its 95% interval are quantiles of the
+    resampled largest gap between group means.
     """
     simultaneous = covered(rng, case, replicates)["largest"]
     found = counts(rng, case, replicates, null=False)[:, 0] / case.people
@@ -214,16 +216,16 @@ def share_coverage(episodes: int) -> np.ndarray:
 
 
 def shares_covered(rng: np.random.Generator, case: Case, replicates: int) -> dict[str, np.ndarray]:
-    """Return in which replicates intervals of zeros and ones hold what they are about.
+    """Return in which replicates intervals of zeros and ones contain the true values.
 
     Args:
-        rng: Random numbers.
-        case: Single people, whose rate is the share of ones.
+        rng: Random number generator.
+        case: Case of single people, whose rate is the share of ones.
         replicates: Number of replicates.
 
     Returns:
         "share"; "difference" of two policies with that share in the same episodes; "half", the
-        difference from a policy with a share of .5 whose luck is its own.
+        difference from a policy with a share of .5 and independent random numbers.
     """
     found = counts(rng, case, replicates, null=False, policies=2)[..., 0]
     halves = counts(rng, dataclasses.replace(case, rate=0.5), replicates, null=False)[..., 0]
@@ -244,7 +246,7 @@ def _holds(gap: Gap, truth: float) -> bool:
 
 
 def _parts(replicates: int, case: Case, permutations: int) -> Iterator[int]:
-    """Replicates in parts whose permutations fit into some hundred megabytes."""
+    """Split replicates into parts whose permutations need a few hundred megabytes."""
     most = max(1, 100_000 // (case.groups * case.seeds * permutations))
     while replicates > 0:
         yield min(most, replicates)

@@ -1,4 +1,4 @@
-"""Page of a reproduced experiment, in Markdown."""
+"""Markdown page of a reproduced experiment."""
 
 import dataclasses
 import os
@@ -19,31 +19,31 @@ from fairgym.training.provenance import source_commit
 from fairgym.training.run import Run
 
 _OUTCOMES = (
-    "A check holds if the whole 95% interval is where the claim says, is contradicted if the whole"
-    " interval is where it says not, and is undecided otherwise. The verdict counts the predicted"
-    " checks, by which nothing was chosen. A calibrated one was in view when a free number of the"
-    " reading, or the claim itself, was chosen; one by construction cannot fail in practice."
+    "A check holds if the whole 95% interval agrees with the claim. It is contradicted if the"
+    " whole interval disagrees, and undecided otherwise. The verdict counts only predicted checks:"
+    " nothing was chosen by them. A calibrated check was in view when a free parameter, or the"
+    " claim itself, was chosen. A check by construction cannot fail in practice."
 )
 _INTERVALS = (
-    "These are means over seeds with Student's t interval; p is that of an exact sign-flip test,"
-    " which with n seeds is never below 2 / 2^n."
+    "Estimates are means over seeds with Student's t interval; p is from an exact sign-flip test,"
+    " and with n seeds it is never below 2 / 2^n."
 )
-_EXACT = "The numbers are exact: nothing in it is random."
+_EXACT = "The numbers are exact: nothing is random."
 
-# What the normalisers of MAFE's table 8 fit, which does not say for how many people they are.
+# Number of people that fits the normalisers of MAFE's table 8, which does not state it.
 INFERRED_PEOPLE = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Making:
-    """Making of a result: scale, time and code.
+    """How a result was made: scale, time and code.
 
     Attributes:
         name: Name of the experiment.
         scale: Name of the scale.
         size: Size at that scale.
-        seeds_given: True if the number of seeds was asked for.
-        training_s: Seconds of training (`training_time`), those of reused runs included.
+        seeds_given: Whether the user chose the number of seeds.
+        training_s: Seconds of training (`training_time`), reused runs included.
         runs: Number of runs.
         measuring_s: Seconds of measuring and plotting.
         sources: Versions, machine and code of the runs (`sources`).
@@ -60,12 +60,12 @@ class Making:
 
     @property
     def stem(self) -> str:
-        """Stem of the page's file name; a quick page never replaces that of the paper scale."""
+        """Stem of the page's file name, different for each scale."""
         return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
 
     @property
     def command(self) -> str:
-        """Command that makes the result again."""
+        """Command that reproduces the result."""
         seeds = f" --seeds {self.size.seeds}" if self.seeds_given else ""
         return f"fairgym reproduce {self.name} --scale {self.scale}{seeds}"
 
@@ -77,20 +77,20 @@ def page_text(
 
     Args:
         experiment: The experiment.
-        outcome: Its result.
-        making: The result's making.
-        figures: Words for each figure -> the link to it.
+        outcome: Result of the experiment.
+        making: How the result was made.
+        figures: Alternative text of each figure -> link.
     """
     parts = [
-        f"# {experiment.title}",
+        f"# {experiment.title}{'' if making.scale == 'paper' else f' ({making.scale} scale)'}",
         f"**Verdict: {outcome.verdict}** ({outcome.tally.words}; {making.scale} scale).",
         f"**Claim** ({experiment.source}): {experiment.claim}",
         f"```sh\n{making.command}\n```",
         *(f"![{words}]({link})" for words, link in figures.items()),
         outcome.caption,
-        "## The claim as checks",
+        "## Checks of the claim",
         _check_table(outcome.checks).markdown(),
-        f"{_OUTCOMES} {experiment.judged or (_INTERVALS if making.size.seeds else _EXACT)}",
+        f"{_OUTCOMES} {experiment.criterion or (_INTERVALS if making.size.seeds else _EXACT)}",
         *(text for table in outcome.tables for text in (table.caption, table.markdown())),
         "## How it was made",
         _facts(experiment, making),
@@ -101,7 +101,7 @@ def page_text(
 
 
 def cut_words(experiment: Experiment, making: Making) -> str:
-    """Differences of the scale from the paper scale, in one sentence."""
+    """Return the differences from the paper scale in one sentence."""
     cuts = making.size.cuts(experiment.sizes["paper"])
     if not cuts and (making.size.people or INFERRED_PEOPLE) < INFERRED_PEOPLE:
         cuts.append(f"fewer people than the {INFERRED_PEOPLE:,} that MAFE's normalisers suggest")
@@ -109,18 +109,18 @@ def cut_words(experiment: Experiment, making: Making) -> str:
 
 
 def training_time(run: Run) -> float:
-    """Seconds of a run's epochs, all counted as their median.
+    """Return the seconds of a run's epochs, each counted as the median epoch.
 
-    A plain sum would count pauses, and the compilation that only the first run waits for.
+    A plain sum would include pauses, and the compilation that only the first run waits for.
     """
     ends = [line["wall_time_s"] for line in run.metrics]
     return statistics.median(np.diff(ends, prepend=0.0)) * len(ends) if ends else 0.0
 
 
 def sources(runs: Iterable[Run]) -> dict[str, list[str]]:
-    """Versions and machine of the runs, in words -> commits of the code.
+    """Return versions and machine of the runs as text -> commits of the code.
 
-    A run is reused as long as its configuration is the same, also if the code has changed since.
+    A run is reused while its configuration is the same, even if the code has changed since.
     """
     found: dict[str, list[str]] = {}
     for run in runs:
@@ -145,7 +145,7 @@ def _facts(experiment: Experiment, making: Making) -> str:
     if making.runs:
         lines.append(
             f"Time: {_duration(making.training_s)} to train {making.runs} runs (each epoch counted"
-            f" as the median one of its run), {_duration(making.measuring_s)} to measure and plot."
+            f" as the run's median epoch), {_duration(making.measuring_s)} to measure and plot."
         )
     else:
         lines.append(f"Time: {_duration(making.measuring_s)}; nothing is trained.")
@@ -155,9 +155,9 @@ def _facts(experiment: Experiment, making: Making) -> str:
     lines.append(f"Machine: {platform.machine()}, {where}; jax {jax.__version__}.")
     if size.people is not None:
         lines.append(
-            f"{size.people:,} people are this project's choice: the paper does not say how many"
-            f" there were. The environments' default is {INFERRED_PEOPLE:,}, inferred from the"
-            " size of the normalisers in MAFE's table 8, which prints bare numbers."
+            f"The paper does not give the number of people; {size.people:,} is this project's"
+            f" choice. The environments' default is {INFERRED_PEOPLE:,}, inferred from the"
+            " normalisers in MAFE's table 8."
         )
     if commit := source_commit():
         lines.append(f"Measured with {commit}.")
@@ -168,7 +168,7 @@ def _facts(experiment: Experiment, making: Making) -> str:
 
 
 def _check_table(checks: Sequence[Check]) -> Table:
-    """Checks with their kinds and outcomes, the predicted ones first."""
+    """Return the checks with kind and outcome, predicted checks first."""
     rows = [
         [
             check.statement,
@@ -180,7 +180,7 @@ def _check_table(checks: Sequence[Check]) -> Table:
         ]
         for check in sorted(checks, key=lambda check: KINDS.index(check.kind))
     ]
-    return Table(["claim", "estimate", "95% interval", "test", "kind", "outcome"], rows, "")
+    return Table(["claim", "estimate", "95% CI", "test", "kind", "outcome"], rows, "")
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Measurements of runs, logged or in held-out episodes."""
+"""Measurements of runs: logged numbers, and held-out episodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,16 +13,16 @@ from fairgym.statistics.intervals import Numbers
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.run import Run, initial_state
 
-# Runs with seeds 0, 1, ... sample their episodes with keys of these numbers; this one is no seed.
+# Runs with seeds 0, 1, ... sample episodes with keys of these numbers. This number is not a seed.
 HELD_OUT = 2**31 - 1
-PERMUTATIONS = 100  # of the people's groups, where a page shows what luck alone makes
-LUCK = (
-    "“By luck alone” is the same with the people's groups permuted within the episodes: mean and"
-    " 95% interval of the permutations."
+PERMUTATIONS = 100  # of the group labels, for null means
+NULL_NOTE = (
+    "“Null mean” is the same measure with the group labels permuted within the episodes: mean and"
+    " 95% interval over the permutations."
 )
 KINDS = ("direct", "fair", "rate")
 
-# Held-out episodes of each seed.
+# Held-out episodes, one `Evaluation` per seed.
 Ends = Sequence[Evaluation]
 
 
@@ -35,18 +35,18 @@ def held_out(
     permutations: int = 0,
     people: bool = False,
 ) -> Evaluation:
-    """Measure policies in episodes that no run is trained in, with the components of every step.
+    """Measure policies in held-out episodes, with the components of every step.
 
     Args:
         env: The environment.
-        params: Its parameters.
+        params: Parameters of the environment.
         policies: Agent -> policy.
-        seed: Seed of the run. The episodes depend on nothing else, so that policies of different
-            runs with one seed are paired.
+        seed: Seed of the run. The episodes depend only on it, so policies of different runs with
+            the same seed are paired.
         episodes: Number of episodes.
-        permutations: Number of permutations of the people's groups, for `Evaluation.null`: a
-            check of a disparity speaks of its excess over luck.
-        people: True for everybody's features at the start and at the end of every episode.
+        permutations: Number of permutations of the group labels, for `Evaluation.null`. Checks
+            of a disparity use its excess over the null mean.
+        people: Whether to keep everybody's features at the start and end of every episode.
     """
     key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
     return evaluate(
@@ -62,13 +62,13 @@ def held_out(
 
 
 def held_out_run(run: Run, episodes: int, permutations: int = 0) -> Evaluation:
-    """Measure the learned policies of a run in the same way."""
+    """Measure the learned policies of a run in held-out episodes."""
     seed = run.config.seed
     return held_out(run.env, run.params, run.policies, seed, episodes, permutations)
 
 
 def untrained_run(run: Run, episodes: int, permutations: int = 0) -> Evaluation:
-    """Measure the policies that a run begins with in the same way."""
+    """Measure the untrained policies of a run in held-out episodes."""
     policies = run.job.algorithm.policies(initial_state(run.job))
     return held_out(run.env, run.params, policies, run.config.seed, episodes, permutations)
 
@@ -76,108 +76,105 @@ def untrained_run(run: Run, episodes: int, permutations: int = 0) -> Evaluation:
 def score(
     evaluations: Iterable[Evaluation], objective: Objective | Mapping[str, Objective]
 ) -> np.ndarray:
-    """Mean of an objective over the episodes of each seed, (seeds,)."""
+    """Return the mean of an objective over the episodes of each seed, (seeds,)."""
     scored = [one.scored_by(objective).values("objective") for one in evaluations]
     return np.array([np.mean(values) for values in scored], np.float64)
 
 
 def survival(evaluations: Iterable[Evaluation]) -> np.ndarray:
-    """Share of the episodes of each seed that do not fail, (seeds,)."""
+    """Return the share of episodes of each seed that do not fail, (seeds,)."""
     return np.array([1.0 - np.mean(one.terminated) for one in evaluations])
 
 
 def means(evaluations: Iterable[Evaluation], name: str) -> np.ndarray:
-    """Mean of a metric over the episodes of each seed, (seeds,)."""
+    """Return the mean of a metric over the episodes of each seed, (seeds,)."""
     return np.array([np.mean(one.metrics[name]) for one in evaluations], np.float64)
 
 
-def by_luck(
+def null_sums(
     evaluations: Iterable[Evaluation], env: Environment, names: Sequence[str] = ()
 ) -> np.ndarray:
-    """Sum of normalised disparities that luck alone makes, for each seed and permutation.
+    """Return the null distribution of a sum of normalised disparities.
 
-    They are those of the same episodes with the people's groups permuted (`Evaluation.nulls`), each
-    with the normaliser of its episode; as in a score, the rate of a group that nobody counts for is
-    0.
+    The disparities are those of the same episodes with permuted group labels (`Evaluation.nulls`),
+    each with the normaliser of its episode. As in a score, the rate of an empty group counts as 0.
 
     Args:
         evaluations: Episodes of each seed, measured under permutations.
         env: The environment.
-        names: The disparities; by default those among the terms.
+        names: The disparities; by default those among the terms of the objective.
 
     Returns:
         Means over the episodes, never above 0, shape (seeds, permutations).
     """
     names = names or [term for term in env.spec.terms if env.metrics[term].kind == "fair"]
 
-    def one_by_luck(evaluation: Evaluation, name: str) -> np.ndarray:
+    def null_of(evaluation: Evaluation, name: str) -> np.ndarray:
         metric, totals = env.metrics[name], evaluation.totals
         raw, scaled = (np.asarray(jax.vmap(f)(totals)) for f in (metric.value, metric.normalised))
         scale = np.where(raw == 0.0, 1.0, scaled / np.where(raw == 0.0, 1.0, raw))
         scaled_nulls = evaluation.nulls[name] * scale[:, None]
         return np.asarray(scaled_nulls.mean(axis=0, dtype=np.float64))
 
-    return np.array(
-        [np.sum([one_by_luck(one, name) for name in names], axis=0) for one in evaluations]
-    )
+    return np.array([np.sum([null_of(one, name) for name in names], axis=0) for one in evaluations])
 
 
 def disparity(evaluations: Sequence[Evaluation], name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Size of a disparity with each seed, and what luck alone makes of it.
+    """Return the size of a disparity for each seed, and its null distribution.
 
-    Only episodes count in which it is defined; NaN where there is none.
+    Episodes in which it is undefined are dropped. The result is NaN if it is defined in none.
 
     Returns:
-        `(values, luck)`: in the metric's unit, never below 0, shapes (seeds,) and (seeds,
+        `(values, null)`: in the metric's unit, never below 0, shapes (seeds,) and (seeds,
         permutations).
     """
-    values, luck = [], []
+    values, null = [], []
     for one in evaluations:
         known, permuted = one.beside_luck(name)
         some = known.size > 0
         values.append(-np.mean(known, dtype=np.float64) if some else np.nan)
-        luck.append(
+        null.append(
             -np.mean(permuted, axis=0, dtype=np.float64)
             if some
             else np.full(permuted.shape[1], np.nan)
         )
-    return np.array(values), np.array(luck)
+    return np.array(values), np.array(null)
 
 
-def beyond(values: Numbers, luck: Numbers) -> np.ndarray:
-    """Excess of measured numbers over the mean of what luck alone makes.
+def excess(values: Numbers, null: Numbers) -> np.ndarray:
+    """Return the excess of measured numbers over the null mean.
 
     Args:
         values: One number per seed.
-        luck: The same under permutations, shape (seeds, permutations).
+        null: The numbers under permutations, shape (seeds, permutations).
     """
-    return np.asarray(values) - np.asarray(luck).mean(axis=-1)
+    return np.asarray(values) - np.asarray(null).mean(axis=-1)
 
 
 def category(env: Environment, kind: str) -> Objective:
-    """Sum of the normalised terms of one kind: "direct", "fair" or "rate"."""
+    """Return the sum of the normalised terms of one kind: "direct", "fair" or "rate"."""
     names = [name for name in env.spec.terms if env.metrics[name].kind == kind]
     return Objective.weighted(env, dict.fromkeys(names, 1.0))
 
 
 def logged(run: Run, key: str) -> np.ndarray:
-    """Logged number of each epoch; NaN where it is undefined."""
+    """Return a logged number of each epoch; NaN where it is undefined."""
     values = [line.get(key) for line in run.metrics]
     return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
 def logged_curves(runs: Iterable[Run], *keys: str) -> np.ndarray:
-    """Mean of these logged numbers by run and epoch, (seeds, epochs)."""
+    """Return the mean of these logged numbers by run and epoch, (seeds, epochs)."""
     return np.array([np.mean([logged(run, key) for key in keys], axis=0) for run in runs])
 
 
 def logged_ends(runs: Iterable[Run], *keys: str) -> np.ndarray:
-    """First and last of the mean of these logged numbers, (2, seeds)."""
+    """Return `first_and_last` of the mean of these logged numbers, (2, seeds)."""
     return first_and_last(logged_curves(runs, *keys))
 
 
 def steps_per_epoch(run: Run) -> int:
-    """Environment steps that a run learns from in an epoch, if no episode ends early."""
+    """Return the environment steps per training epoch, if no episode ends early."""
     algorithm, env = run.job.algorithm, run.env
     if isinstance(algorithm, GradientLearner):
         return algorithm.rounds(env) * algorithm.num_envs * algorithm.num_steps
@@ -186,10 +183,10 @@ def steps_per_epoch(run: Run) -> int:
 
 
 def first_and_last(curves: np.ndarray) -> np.ndarray:
-    """First epoch of each curve, and mean of the last tenth of its epochs.
+    """Return the first value of each curve, and the mean of its last tenth.
 
     Args:
-        curves: (seeds, epochs).
+        curves: Values, shape (seeds, epochs).
 
     Returns:
         Shape (2, seeds).

@@ -1,4 +1,4 @@
-"""What experiments are made of, as their modules import it: `ex`."""
+"""Names that experiment modules use, imported as `ex`."""
 
 # ruff: noqa: F401
 from fairgym.config import RunConfig
@@ -29,13 +29,12 @@ from fairgym.experiments._comparison import (
 from fairgym.experiments._measurements import (
     HELD_OUT,
     KINDS,
-    LUCK,
+    NULL_NOTE,
     PERMUTATIONS,
     Ends,
-    beyond,
-    by_luck,
     category,
     disparity,
+    excess,
     first_and_last,
     held_out,
     held_out_run,
@@ -43,23 +42,25 @@ from fairgym.experiments._measurements import (
     logged_curves,
     logged_ends,
     means,
+    null_sums,
     score,
     steps_per_epoch,
     survival,
     untrained_run,
 )
 from fairgym.experiments._showing import (
-    BY_LUCK,
     CAPTION,
+    NULL_MEAN,
     Curves,
     cell,
     curve,
     curve_legend,
     curves_figure,
     dot,
+    interval_text,
     iqm_text,
-    luck_text,
     mean_text,
+    null_text,
 )
 from fairgym.statistics.checks import Check, Kind
 from fairgym.training.evaluation import Evaluation

@@ -1,4 +1,4 @@
-"""Reproduction of experiments: plan, train what is missing, measure, plot, write the page."""
+"""Reproduce experiments: plan, train missing runs, measure, plot, write the page."""
 
 import contextlib
 import dataclasses
@@ -22,10 +22,10 @@ class Reproduced:
 
     Attributes:
         name: Name of the experiment.
-        outcome: Figures, tables, checks.
+        outcome: Figures, tables and checks.
         page: The Markdown file.
         figures: The PNG files.
-        cut: Differences of the scale from the paper scale, in words.
+        cut: Differences from the paper scale, as text.
     """
 
     name: str
@@ -49,27 +49,28 @@ def reproduce(
     shown: Shown | None = None,
     done: Callable[[Reproduced], None] | None = None,
 ) -> list[Reproduced]:
-    """Reproduce experiments; their runs lie in OUT/runs and are shared, reused and resumed.
+    """Reproduce experiments. Runs in OUT/runs are shared between them, reused and resumed.
 
     Args:
         names: Names of the experiments.
-        scale: "quick", "paper", or "large" of experiments that have it.
-        seeds: Number of seeds; that of the scale by default.
+        scale: "quick", "paper", or "large" for experiments that have it.
+        seeds: Number of seeds; by default that of the scale.
         out: Folder of the runs.
-        pages: Folder that pages are written to, with figures in its `images`; `out` by default.
-        workers: Number of runs at a time; by default the engine's own.
-        engine: What trains, as `fairgym.sweeps.engine_of` takes it: by default this process, or
-            worker processes if there are several. The results are the same bits, but for "vmap".
-        gpus: Graphics cards, or the share of one, for each run of the engine "ray".
-        say: Called with a line about what is done besides training.
-        shown: Words for a run -> a context that yields a `Progress`; plain lines or a bar by
-            default.
-        done: Called with each result as soon as its page is written.
+        pages: Folder of the pages, with figures in its `images`; `out` by default.
+        workers: Number of runs at the same time; by default the engine decides.
+        engine: Engine that trains the runs (`fairgym.sweeps.engine_of`). The default is this
+            process, or worker processes if `workers` is above 1. All engines give bitwise equal
+            results, except "vmap".
+        gpus: GPUs per run, or a share of one GPU, for the engine "ray".
+        say: Called with a line about each step other than training.
+        shown: Function from a run's label to a context that yields a `Progress`; plain lines or a
+            progress bar by default.
+        done: Called with each result once its page is written.
 
     Raises:
-        FairgymError: An unknown name, a number out of its range, a folder that cannot be used; it
-            is raised before anything is written. Or runs that failed; it is raised when all others
-            are trained, and the pages of experiments that do without them are written.
+        FairgymError: If a name is unknown, a number is out of range, or a folder cannot be used;
+            nothing is written then. Also if runs failed: it is raised after all other runs are
+            trained, and after the pages that do not need the failed runs are written.
     """
     trainer = engine_of(workers, engine, gpus)
     out, where = _folders(out, pages)
@@ -87,7 +88,7 @@ def reproduce(
     train = _Training(trainer, shown, say, total)
     results = []
     for name, experiment, size, planned in todo:
-        here = train(planned)  # a run that an earlier experiment has trained is passed over
+        here = train(planned)  # skips runs that an earlier experiment has trained
         if here is not None:
             more = train(plan(experiment.then(size, here), range(size.seeds), out))
             here = None if more is None else here | more
@@ -120,14 +121,15 @@ class _Training:
     """Training of the runs of all experiments.
 
     Args:
-        engine: What trains them.
-        shown: Words for a run -> a context that yields a `Progress`; None for the usual one.
-        say: Called with lines.
-        total: Number of runs that are known of.
+        engine: Engine that trains the runs.
+        shown: Function from a run's label to a context that yields a `Progress`; None for the
+            default.
+        say: Called with lines of text.
+        total: Number of runs known in advance.
 
     Attributes:
-        places: Run folder -> its number, in the order of mention.
-        failed: Run folder -> its failure.
+        places: Run folder -> number of the run, in the order of planning.
+        failed: Run folder -> failure.
     """
 
     def __init__(
@@ -138,7 +140,7 @@ class _Training:
         self.failed: dict[Path, Failed] = {}
 
     def __call__(self, planned: dict[str, list[Planned]]) -> dict[str, list[Run]] | None:
-        """Train what is not finished; the runs by key, or None if one of them has failed."""
+        """Train unfinished runs. Return the runs by key, or None if one of them failed."""
         every = unique(one for several in planned.values() for one in several)
         for one in every:
             self.places.setdefault(one.folder, len(self.places) + 1)
@@ -157,7 +159,7 @@ class _Training:
 
 
 def _folders(out: str | Path, pages: str | Path | None) -> tuple[Path, Path]:
-    """Folder of the runs and folder of the pages, neither of which is a file."""
+    """Return the folders of the runs and of the pages, and refuse files."""
     pages = out if pages is None else pages
     for field, given in (("out", out), ("pages", pages)):
         require_path(given, field)
@@ -168,7 +170,7 @@ def _folders(out: str | Path, pages: str | Path | None) -> tuple[Path, Path]:
 
 
 def _prepare(where: Path) -> None:
-    """Make the folder of the pages; an error with it comes before hours of training."""
+    """Create the folder of the pages, so that an error comes before hours of training."""
     with write_errors(where):
         where.mkdir(parents=True, exist_ok=True)
         make_folder(where / "images")
@@ -177,7 +179,7 @@ def _prepare(where: Path) -> None:
 
 
 def _write(experiment: Experiment, outcome: Outcome, making: Making, where: Path) -> Reproduced:
-    """Write the figures, then the page, so that no page lacks one."""
+    """Write the figures first, then the page, so that every page has its figures."""
     from fairgym.report.svg import png
 
     files, links = [], {}

@@ -1,4 +1,4 @@
-"""Numbers over seeds as texts of tables, curves in panels, and dots."""
+"""Numbers over seeds as table cells, curves and dots."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from fairgym.statistics.intervals import (
     mean_interval,
 )
 
-BY_LUCK = " by luck alone"  # ends the name of a column
+NULL_MEAN = ", null mean"  # suffix of a column name
 
 CAPTION = (
     "Lines are interquartile means over seeds, bands and bars stratified bootstrap 95% intervals."
@@ -25,46 +25,46 @@ CAPTION = (
 
 
 def interval_text(low: float, high: float) -> str:
-    """Interval for a table."""
-    return f"{number(low)} to {number(high)}"
+    """Return an interval for a table: "[0.40, 0.60]"."""
+    return f"[{number(low)}, {number(high)}]"
 
 
 def mean_text(values: Numbers) -> str:
-    """Mean of one value per seed with its Student's t interval, for a table."""
+    """Return the mean of one value per seed with Student's t interval, for a table."""
     return _estimate_text(*mean_interval(values))
 
 
 def iqm_text(values: Numbers) -> str:
-    """Interquartile mean of one value per seed with its bootstrap interval, for a table."""
+    """Return the interquartile mean of one value per seed with its bootstrap interval."""
     return _estimate_text(*bootstrap_interval(values))
 
 
-def luck_text(luck: Numbers) -> str:
-    """Interquartile mean that luck alone makes, for a table beside the measured one.
+def null_text(null: Numbers) -> str:
+    """Return the null mean of an interquartile mean over seeds, for a table.
 
     Args:
-        luck: Numbers of each seed under permutations, shape (seeds, permutations).
+        null: Numbers of each seed under permutations, shape (seeds, permutations).
 
     Returns:
-        Mean and 95% interval of the permutations' interquartile means over seeds.
+        Mean and 95% interval, over the permutations, of the interquartile mean over seeds.
     """
-    found = interquartile_mean(luck, axis=0)
+    found = interquartile_mean(null, axis=0)
     low, high = np.quantile(found, [0.025, 0.975])
     return _estimate_text(float(np.mean(found)), float(low), float(high))
 
 
 def cell(column: str, values: Numbers) -> str:
-    """A table's cell: interquartile mean over seeds, or of luck where the column is of luck.
+    """Return a table cell: the interquartile mean over seeds, or the null mean.
 
     Args:
-        column: Name of the column; `BY_LUCK` ends that of luck.
-        values: As for `iqm_text`, or as for `luck_text`.
+        column: Name of the column. If it ends with `NULL_MEAN`, the cell is the null mean.
+        values: Values for `iqm_text` or `null_text`.
     """
-    return luck_text(values) if column.endswith(BY_LUCK) else iqm_text(values)
+    return null_text(values) if column.endswith(NULL_MEAN) else iqm_text(values)
 
 
 def _estimate_text(estimate: float, low: float, high: float) -> str:
-    return f"{number(estimate)} ({interval_text(low, high)})"
+    return f"{number(estimate)} {interval_text(low, high)}"
 
 
 class Curves(NamedTuple):

@@ -12,16 +12,15 @@ from fairgym.experiments import _gap_study as study
 from fairgym.experiments import _parts as ex
 from fairgym.experiments._gap_figure import plot
 from fairgym.experiments._gap_study import SIZES, Case
-from fairgym.results.numbers import number
 from fairgym.statistics import share_interval
 
 COVERAGE = (0.93, 1.0)
 SIZE = (0.03, 0.07)
 POWER = (0.6, 1.0)
-_AT = 1e-12  # a limit itself is within the limits
-AGAIN = 5  # times as many replicates decide where the first ones are beyond a limit
+_AT = 1e-12  # tolerance: the limits themselves are allowed
+AGAIN = 5  # times as many replicates decide a case that is beyond a limit
 RARE = 0.005  # 5 people in 16 episodes of 60
-# Rate -> numbers of seeds. Rates near 1 are those near 0 of the complement.
+# Rate -> numbers of seeds. A rate near 1 is a rate near 0 of the complement.
 RATES = {RARE: (1,), 0.02: (1, 3, 5), 0.5: (1, 2, 5), 0.98: (1, 4)}
 EACH, MIXED, SINGLE = SIZES
 CASES = tuple(
@@ -46,7 +45,7 @@ SHARE_CASES = tuple(
     Case(1, SINGLE, rate, seeds) for rate in (0.02, 0.1, 0.5) for seeds in (1, 3, 5)
 )
 SHARE_EPISODES = (16, 32, 64)
-# What is studied -> its cases, what is found in replicates, and limits beyond which more decide.
+# Study -> cases, function that evaluates replicates, limits beyond which more replicates decide.
 STUDIES: dict[str, tuple[Sequence[Case], Callable[..., Any], Mapping[str, Any]]] = {
     "coverage": (
         CASES,
@@ -63,19 +62,19 @@ STUDIES: dict[str, tuple[Sequence[Case], Callable[..., Any], Mapping[str, Any]]]
 
 @ex.experiments.register("gaps")
 class Gaps(ex.Experiment):
-    """Statistics of signed gaps in simulated episodes whose true gaps are known."""
+    """Statistics of signed gaps in simulated episodes with known true gaps."""
 
-    title = "Why not a bootstrap"
+    title = "Gap statistics: coverage, size and power, and why not a bootstrap"
     source = "this project's statistics of gaps between groups"
     claim = (
-        "every 95% interval of a gap holds the true one in 93 to 100% of the cases, the test finds"
-        " a gap where there is none in 3 to 7% and one of 0.6 standard deviations in at least 60%;"
-        " the usual bootstrap of the largest gap never holds a true gap of 0"
+        "95% intervals of a gap contain the true gap in 93 to 100% of the cases; the test finds a"
+        " gap where there is none in 3 to 7%, and a gap of 0.6 standard deviations in at least 60%;"
+        " the usual bootstrap of the largest gap never contains a true gap of 0"
     )
-    judged = (
-        "Each check is about the worst of its cases, or about all of them: it holds if the"
-        " estimate is within the limits. The interval is exact, of the replicates. A case that"
-        " is beyond a limit is decided by five times as many new replicates."
+    criterion = (
+        "Each check is about its worst case, or about all cases. It holds if the estimate is"
+        " within the limits. The interval is the exact one of the replicates. A case beyond a"
+        " limit is decided by five times as many new replicates."
     )
     sizes: ClassVar = {
         "paper": ex.Size(replicates=1_000, seeds=0),
@@ -83,7 +82,7 @@ class Gaps(ex.Experiment):
     }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """What is studied -> rows: a case, the shares of replicates by name, their number."""
+        """Return study -> rows with the case, shares of replicates by name, and their number."""
         assert size.replicates is not None
         rng, many = np.random.default_rng(0), size.replicates
         return {
@@ -95,17 +94,17 @@ class Gaps(ex.Experiment):
         }
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """Checks of the worst cases, tables of all."""
+        """Return checks of the worst cases, and tables of all cases."""
         return ex.Outcome(
             figures={"": plot(data, COVERAGE, SIZE, POWER)},
-            caption="Each point is one case of the tables: number of groups, sizes, rate, number of"
-            " seeds; dark bands are the limits. Above left, how often the simultaneous 95%"
-            " intervals of all pairs hold all true gaps; above right, how often the test rejects a"
-            " true null. Below left, how often one group's gap is found in 16 episodes, by the"
-            " test and by an interval that excludes 0; squares: Student's t test of normal"
-            " episodes. Below right, how often the largest gap's 95% interval holds the true one,"
-            " for two, three and five groups of equal size: that of the simultaneous intervals"
-            " (solid) and the percentile bootstrap (dotted).",
+            caption="Each point is one case of the tables; grey bands are the limits. Top left:"
+            " share of replicates in which the simultaneous 95% intervals of all pairs contain all"
+            " true gaps. Top right: share in which the test rejects a true null. Bottom left:"
+            " share in which one group's gap is found in 16 episodes, by the test and by an"
+            " interval that excludes 0; squares are Student's t test of normal episodes. Bottom"
+            " right: share in which the 95% interval of the largest gap contains the true gap, for"
+            " two, three and five groups of equal size, by simultaneous intervals (solid) and by"
+            " the percentile bootstrap (dotted).",
             tables=_tables(data),
             checks=_checks(data),
         )
@@ -117,13 +116,14 @@ def rows_of(
     replicates: int,
     limits: Mapping[str, tuple[float, float]],
 ) -> list[dict[str, Any]]:
-    """Each case with its shares of replicates by name.
+    """Return each case with its shares of replicates by name.
 
     Args:
         cases: The cases.
-        found: A case and a number of replicates -> in which of them each name is true.
-        replicates: Their number.
-        limits: Limits of some names; a case beyond them is decided by more replicates.
+        found: Function of a case and a number of replicates -> name -> in which replicates it is
+            true.
+        replicates: Number of replicates.
+        limits: Limits by name. A case beyond them is decided by more replicates.
     """
     rows = []
     for case in cases:
@@ -138,18 +138,18 @@ def rows_of(
 def _worst(
     statement: str, rows: Sequence[Mapping[str, Any]], name: str, limit: float, sign: int
 ) -> ex.Check:
-    """A check that the lowest (sign 1) or highest (sign -1) share is within a limit."""
+    """Check that the lowest (sign 1) or highest (sign -1) share is within a limit."""
     row = min(rows, key=lambda row: sign * row[name])
     count = row["replicates"]
     share, low, high = share_interval(np.arange(count) < round(row[name] * count))
     worst = "lowest" if sign > 0 else "highest"
-    words = f"{worst} of {len(rows)}: {_words(row['case'])}; {number(low)} to {number(high)}"
+    words = f"{worst} of {len(rows)}: {_words(row['case'])}; {ex.interval_text(low, high)}"
     least, most = (limit - _AT, math.inf) if sign > 0 else (-math.inf, limit + _AT)
     return ex.Check(statement, share, share, share, least, most, detail=words)
 
 
 def _exact(statement: str, coverages: Sequence[float]) -> ex.Check:
-    """A check of coverages without error, of which the lowest decides."""
+    """Check exact coverages; the lowest one decides."""
     least = min(coverages)
     words = f"{statement} (at least .93)"
     return ex.Check(words, least, least, least, COVERAGE[0] - _AT, detail="exact")
@@ -173,48 +173,54 @@ def _checks(data: PyTree) -> list[ex.Check]:
         *(
             _worst(f"{words} (at least .93)", data["coverage"], name, COVERAGE[0], 1)
             for name, words in (
-                ("gaps", "intervals of all gaps together hold the true ones"),
-                ("differences", "so do those of the differences of two policies' gaps"),
-                ("largest", "the interval of the largest gap holds it"),
+                ("gaps", "simultaneous intervals of all gaps contain the true gaps"),
+                ("differences", "so do intervals of the differences between two policies' gaps"),
+                ("largest", "the interval of the largest gap contains it"),
             )
         ),
         _worst("the test rejects a true null (at most .07)", data["size"], "test", SIZE[1], -1),
         _worst("the test rejects a true null (at least .03)", usual, "test", SIZE[0], 1),
-        _worst(f"so it does at a rate of {RARE:g} (at least .03)", rare, "test", SIZE[0], 1),
+        _worst(f"the same at a rate of {RARE:g} (at least .03)", rare, "test", SIZE[0], 1),
         _worst("the test finds a gap of 0.6 sd (at least .6)", small, "test", POWER[0], 1),
         _worst(
-            "with a true gap of 0 the bootstrap of the largest gap holds it (at most .01)",
+            "with a true gap of 0, the bootstrap of the largest gap contains it (at most .01)",
             zero,
             "bootstrap",
             0.01,
             -1,
         ),
         *(
-            _worst(f"intervals of {words} hold them (at least .93)", data["shares"], name, 0.93, 1)
+            _worst(
+                f"intervals of {words} contain the true ones (at least .93)",
+                data["shares"],
+                name,
+                0.93,
+                1,
+            )
             for name, words in (
                 ("difference", "differences of shares"),
                 ("half", "differences of shares from a share of .5"),
             )
         ),
         _exact(
-            "intervals of a share hold it on average over true shares of .01 to .99",
+            "intervals of a share contain it on average over true shares of .01 to .99",
             [float(np.mean(curve)) for curve in exact],
         ),
         _exact(
-            "so they do for each of these true shares",
+            "the same for each of these true shares",
             [float(np.min(curve)) for curve in exact],
         ),
     ]
 
 
-# Head of a column -> text of a row.
+# Heading of a column -> function from a row to its text.
 CELLS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "groups": lambda row: f"{row['case'].groups}",
     "people in a group": lambda row: row["case"].sizes,
     "rate": lambda row: f"{row['case'].rate:g}",
     "share": lambda row: f"{row['case'].rate:g}",
     "seeds": lambda row: f"{row['case'].seeds}",
-    # with a sign where gaps point either way
+    # signed where gaps have both directions
     "gap, sd": lambda row: f"{row['case'].gap:+g}" if "interval" in row else f"{row['case'].gap:g}",
     "replicates": lambda row: f"{row['replicates']:,}",
 }
@@ -225,12 +231,12 @@ REJECTED = {"by the test": "test", "by an interval": "interval"}
 def _table(
     rows: Sequence[Mapping[str, Any]], of_case: Sequence[str], shares: Mapping[str, str], words: str
 ) -> ex.Table:
-    """A case in each row: what it is, shares of its replicates, and their number.
+    """Return a table with one case per row, its shares of replicates, and their number.
 
     Args:
         rows: The cases.
-        of_case: Heads of the first columns.
-        shares: Head of a further column -> name of a share.
+        of_case: Headings of the first columns.
+        shares: Heading of a further column -> name of a share.
         words: Caption.
     """
     cells = CELLS | {
@@ -248,36 +254,37 @@ def _tables(data: PyTree) -> list[ex.Table]:
         ex.Table(
             [*coverage.head, "test", "replicates "],
             [[*one, *other] for one, other in zip(coverage.rows, size.rows, strict=True)],
-            f"Share of replicates in which all 95% intervals hold the true value, and in which the"
-            f" test rejects a true null; {study.EPISODES} episodes.",
+            "Share of replicates in which all 95% intervals contain the true value, and in which"
+            f" the test rejects a true null; {study.EPISODES} episodes.",
         ),
         _table(
             data["power"],
             [*GROUPS, "gap, sd"],
             REJECTED,
-            "Share of replicates in which one group's gap is found. It is in standard deviations"
-            " that the difference to the second group has in an episode with permuted groups.",
+            "Share of replicates in which one group's gap is found. The unit of the gap is the"
+            " standard deviation of its difference to the second group in an episode with permuted"
+            " groups.",
         ),
         _table(
             data["uneven"],
             GROUPS,
             REJECTED,
-            "The same where no gap is systematic, but each group's rate varies by up to a fifth"
-            " from episode to episode on its own: no null of the test, which finds it; the"
-            " intervals allow for it.",
+            "The same where no gap is systematic, but each group's rate varies independently by up"
+            " to a fifth between episodes. The null of the test is then false, and the test finds"
+            " it; the intervals allow for it.",
         ),
         _table(
             data["bootstrap"],
             ["groups", "gap, sd"],
             {"bootstrap": "bootstrap", "simultaneous intervals": "largest"},
-            "Share of replicates in which a 95% interval of the largest gap holds it; 60 people in"
-            " a group, rate .5.",
+            "Share of replicates in which a 95% interval of the largest gap contains it; 60 people"
+            " in a group, rate .5.",
         ),
         _table(
             data["shares"],
             ["share", "seeds"],
-            {"share held": "share", "difference": "difference", "difference from .5": "half"},
-            "Share of replicates in which 95% intervals of zeros and ones hold the true value.",
+            {"share covered": "share", "difference": "difference", "difference from .5": "half"},
+            "Share of replicates in which 95% intervals of zeros and ones contain the true value.",
         ),
         ex.Table(
             ["episodes", "mean", "lowest", "true shares below .93"],

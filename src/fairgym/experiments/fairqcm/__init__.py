@@ -1,1 +1,1 @@
-"""Figures of "Remembering to Be Fair": one module each, with the claim that is published."""
+"""Figures of "Remembering to Be Fair": one module each, with its published claim."""

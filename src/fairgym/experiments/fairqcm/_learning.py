@@ -1,4 +1,4 @@
-"""Learning curves of learners with different memories, in one system: figures 2 to 5."""
+"""Learning curves of learners with different memories in one environment: figures 2 to 5."""
 
 import dataclasses
 import itertools
@@ -27,26 +27,26 @@ PUBLISHED, BETTER = "published settings", "better settings"
 TIME_SEEN = {"shows_time": True}
 NO_BOOTSTRAP = {"bootstrap_truncated": False}
 ENDS = (
-    "agents see the time, and nothing comes after the last step of an episode; without, what is"
-    " learned pretends that it goes on for ever"
+    "agents observe the time, and there is no time limit bootstrapping; in the published settings,"
+    " learners treat the last step of an episode as if the episode went on forever"
 )
 
 RECURRENT_STEPS = (
-    "The recurrent network makes ten gradient steps after each episode, the others one at each"
-    " step."
+    "The recurrent network makes ten gradient steps after each episode; the others make one"
+    " gradient step per environment step."
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Learner:
-    """A learner of a figure.
+    """Learner of a figure.
 
     Attributes:
-        algorithm: Its name.
-        memory: Name of the memory that it is shown; "" for none.
+        algorithm: Name of the algorithm.
+        memory: Name of the memory that the learner observes; "" for none.
         arguments: Hyperparameters that differ from the algorithm's defaults.
-        better: Those that differ in the better settings from the published ones; None if it is
-            run with the published ones only.
+        better: Hyperparameters of the better settings that differ from the published ones; None
+            if the learner runs with the published settings only.
     """
 
     algorithm: str
@@ -56,13 +56,13 @@ class Learner:
 
 
 class Panel(NamedTuple):
-    """A panel of a figure.
+    """Panel of a figure.
 
     Attributes:
-        label: Words for the number.
-        name: What it is in `Evaluation.values`: a metric of the system, or the accumulated score of
-            an episode by the published objective.
-        sign: -1 where the log has it with the sign turned, so that more is better.
+        label: Label of the y axis.
+        name: Name in `Evaluation.values`: a metric of the environment, or "objective", the
+            accumulated score of an episode by the published objective.
+        sign: -1 if the log stores the number with the opposite sign, so that higher is better.
     """
 
     label: str
@@ -71,23 +71,23 @@ class Panel(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What it is in the log."""
+        """Name of the number in the log."""
         return log_keys.OBJECTIVE if self.name == "objective" else log_keys.metric(self.name)
 
 
 class LearningFigure(ex.Experiment):
-    """Learning curves with lines for fixed policies; subclasses say of what.
+    """Learning curves with lines for fixed policies; subclasses define the learners.
 
     Attributes:
-        environment: Name of the system.
-        environment_args: Its arguments.
-        better_args: What differs in its arguments in the better settings.
-        better_words: What the better settings are, a sentence.
-        further_words: What else is to be known of the learners, a sentence; "" for nothing.
-        learners: Words -> learner; FairQCM is one of them.
-        panels: What is shown; the first is the score.
-        lines: Words -> one of the system's baselines.
-        unit: What an epoch consists of: "episode" or "step".
+        environment: Name of the environment.
+        environment_args: Arguments of the environment.
+        better_args: Arguments of the environment that differ in the better settings.
+        better_words: Sentence that describes the better settings.
+        further_words: Further sentence about the learners; "" for none.
+        learners: Label -> learner; FairQCM is one of them.
+        panels: Panels of the figure; the first one shows the score.
+        lines: Label -> name of one of the environment's baselines.
+        unit: Unit of an epoch: "episode" or "step".
     """
 
     environment: ClassVar[str]
@@ -101,7 +101,7 @@ class LearningFigure(ex.Experiment):
     unit: ClassVar[str] = "episode"
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Every learner in the published settings, and some of them in the better ones."""
+        """Return every learner in the published settings, and some in the better settings."""
         grid = {}
         length = {
             "epochs": size.epochs,
@@ -125,7 +125,7 @@ class LearningFigure(ex.Experiment):
         return grid
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Curves of each setting and learner, and lines of fixed policies, both by panel."""
+        """Return curves by setting and learner, and lines of fixed policies, both by panel."""
         curves: dict[str, dict[str, PyTree]] = {PUBLISHED: {}, BETTER: {}}
         for key, several in runs.items():
             setting, _, label = key.partition(": ")
@@ -143,13 +143,13 @@ class LearningFigure(ex.Experiment):
         }
 
     def bounds(self) -> dict[str, dict[str, float]]:
-        """Further lines that are calculated: words -> panel -> value; none by default."""
+        """Return calculated lines: label -> panel -> value; none by default."""
         return {}
 
     def _measured_lines(
         self, objective: Any, size: ex.Size, seeds: Sequence[int]
     ) -> dict[str, dict[str, float]]:
-        """Fixed policies in held-out episodes, as many for each seed as the size says."""
+        """Measure fixed policies in `held_out` episodes per seed."""
         env = make(self.environment, **self.environment_args)
         assert size.held_out is not None
         lines = {}
@@ -170,10 +170,10 @@ class LearningFigure(ex.Experiment):
         return lines
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """The published claims, with the published settings, and FairQCM with the better ones.
+        """Check the published claims with the published settings, and FairQCM with the better ones.
 
-        The better settings were chosen by the scores that are learned with them: checks of these
-        are calibrated.
+        The better settings were chosen by the scores learned with them, so their checks are
+        calibrated.
         """
         checks = self.claims(data["curves"][PUBLISHED], data["lines"])
         better = data["curves"][BETTER]
@@ -204,26 +204,26 @@ class LearningFigure(ex.Experiment):
             ]
             for label, one in data["lines"].items()
         ]
-        caption = "Means of the learning curve; interquartile mean over seeds (95% interval)."
+        caption = "Means of the learning curve; interquartile mean over seeds [95% CI]."
         return ex.Outcome(
             figures={
                 setting.replace(" ", "-"): self._plot(data, several)
                 for setting, several in data["curves"].items()
                 if several
             },
-            caption=f"{ex.CAPTION} Each point is the greedy policy in an epoch of training."
-            f" {self.better_words} They were chosen by the scores that they lead to."
+            caption=f"{ex.CAPTION} Each point is the greedy policy after an epoch of training."
+            f" {self.better_words} They were chosen by the resulting scores."
             f" {self.further_words}".strip(),
             tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )
 
     def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:
-        """Checks of what is published.
+        """Return checks of the published claims.
 
         Args:
             curves: Learner -> panel -> one row of numbers per seed.
-            lines: Words -> panel -> number.
+            lines: Label -> panel -> number.
         """
         return [
             check for other in curves if other != OURS for check in self.ahead(curves, other, "")
@@ -236,7 +236,7 @@ class LearningFigure(ex.Experiment):
         setting: str,
         kind: ex.Kind = "predicted",
     ) -> list[ex.Check]:
-        """FairQCM's score above another one's: over all of training, and in its last tenth."""
+        """Check FairQCM's score against another one, over all of training and its last tenth."""
         label = self.panels[0].label
         prefix = f"{setting}: " if setting else ""
         return [
@@ -250,7 +250,7 @@ class LearningFigure(ex.Experiment):
         ]
 
     def above_some(self, curves: Mapping[str, PyTree], name: str) -> ex.Check:
-        """A learner's last score above that of the lowest of the others but FairQCM."""
+        """Check a learner's last score against the lowest of the others, FairQCM excluded."""
         label = self.panels[0].label
         ends = {other: last(one[label]) for other, one in curves.items()}
         others = [other for other in ends if other not in (name, OURS)]
@@ -259,7 +259,7 @@ class LearningFigure(ex.Experiment):
 
     @style.styled
     def _plot(self, data: PyTree, several: Mapping[str, PyTree]) -> Figure:
-        order = list(self.learners)  # a learner has one colour in all figures
+        order = list(self.learners)  # a learner has the same colour in all figures
         rows = style.legend_rows([*several, *data["lines"]])
         figure, axes = style.panels(len(self.panels), len(self.panels), 3.4, legend_rows=rows)
         for axis, panel in zip(axes, self.panels, strict=True):
@@ -279,24 +279,25 @@ class LearningFigure(ex.Experiment):
 
 
 def mean(curves: PyTree) -> np.ndarray:
-    """Mean of each seed's curve: the area under it for each epoch."""
+    """Return the mean of each seed's curve: its area per epoch."""
     return np.mean(curves, axis=1)
 
 
 def last(curves: PyTree) -> np.ndarray:
-    """Mean of the last tenth of each seed's curve."""
+    """Return the mean of the last tenth of each seed's curve."""
     return ex.first_and_last(curves)[1]
 
 
 def optimum(people: int, horizon: int, chance: float) -> float:
-    """Largest expected welfare of an episode: log-Nash, summed over the steps without waste.
+    """Return the largest expected welfare of an episode: log-Nash, summed over steps without waste.
 
-    A dynamic programme over the doughnuts that each person has got, and over who is there.
+    Solved by dynamic programming over the doughnuts that each person has received and over who is
+    present.
 
     Args:
         people: Number of people.
         horizon: Number of steps.
-        chance: Chance that a person is at the counter in a step.
+        chance: Probability that a person is at the counter in a step.
     """
     counts = np.arange(horizon + 2)
     got = np.meshgrid(*[counts] * people, indexing="ij")
@@ -304,9 +305,9 @@ def optimum(people: int, horizon: int, chance: float) -> float:
     value = np.zeros_like(welfare)
     for _ in range(horizon):
         gain = welfare + value
-        given = []  # what it is worth to give the doughnut to each person
+        given = []  # value of giving the doughnut to each person
         for person in range(people):
-            # nobody gets more than one in each step: the last entry is never reached
+            # nobody receives more than one per step: the last entry is never reached
             following = np.take(gain, np.minimum(counts + 1, horizon + 1), axis=person)
             given.append(following)
         expected = np.zeros_like(value)
@@ -319,7 +320,7 @@ def optimum(people: int, horizon: int, chance: float) -> float:
 
 
 def bound(people: int, horizon: int) -> float:
-    """Welfare of an episode in which everybody is always there: doughnuts in turns, none wasted."""
+    """Return the welfare if everybody is always present: doughnuts in turns, none wasted."""
     total = 0.0
     for step in range(1, horizon + 1):
         each, more = divmod(step, people)

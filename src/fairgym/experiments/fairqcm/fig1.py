@@ -1,4 +1,4 @@
-"""Two plans for vaccines: equal in the end, and not on the way."""
+"""Two vaccine plans: equal at the end, but not before."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from fairgym.results.numbers import number
 
 COUNTRIES = ("A", "B")
 MONTHS = 4
-ROUNDING = 1e-9  # of differences that are to be 0
+ROUNDING = 1e-9  # tolerance of differences that should be 0
 # Plan -> shipments to the two countries by month, in thousands.
 PLANS = {
     "one after the other": [(20, 0), (20, 0), (0, 20), (0, 20)],
@@ -33,18 +33,18 @@ SCHEMES = {
 
 @ex.experiments.register("fairqcm-fig1")
 class FairqcmFig1(ex.Experiment):
-    """Plans for 80,000 vaccines, scored by schemes that look at different points in time."""
+    """Plans for 80,000 vaccines, scored by schemes that evaluate at different times."""
 
-    title = "Two plans for vaccines"
+    title = "FairQCM figure 1: two vaccine plans"
     source = "Remembering to Be Fair, figure 1"
     claim = (
         "both processes result in an equal distribution of vaccines at the end; monthly evaluation"
-        " shows that the first process favours A for a time"
+        " shows that the first process favours A for some time"
     )
     sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(seeds=0))
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Plan -> vaccines so far by month and country, and score so far by scheme and month."""
+        """Return plan -> vaccines so far by month and country, and scores by scheme and month."""
         data = {}
         for plan, shipments in PLANS.items():
             table = {
@@ -62,16 +62,16 @@ class FairqcmFig1(ex.Experiment):
         return data
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """Differences between the plans in the score of each scheme."""
+        """Check the differences between the plans in the score of each scheme."""
         scores = [one["scores"] for one in data.values()]
         ends = {name: [float(one[name][-1]) for one in scores] for name in scores[0]}
         first, second = ends["long-term"]
         ahead = np.subtract(*next(iter(data.values()))["received"].T)
         checks = [
-            _exact("in the end both plans are equally fair (difference)", second - first),
-            _exact("and perfectly so (long-term score)", first),
+            _exact("at the end both plans are equally fair (difference)", second - first),
+            _exact("and perfectly fair (long-term score)", first),
             _exact(
-                "one after the other, A is ahead after each month but the last (thousands, least)",
+                "one after the other: A is ahead after each month but the last (thousands, least)",
                 float(ahead[:-1].min()),
                 more=True,
             ),
@@ -84,18 +84,18 @@ class FairqcmFig1(ex.Experiment):
         rows = [[name, *map(number, values)] for name, values in ends.items()]
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption="Above, all that each country has received so far; below, the score so far of"
-            " schemes with relaxed demographic parity, minus the difference between the two. The"
-            " long-term score is that of the last month alone.",
+            caption="Top: vaccines received so far by each country. Bottom: score so far of schemes"
+            " with relaxed demographic parity, which is minus the difference between the countries."
+            " The long-term score is that of the last month alone.",
             tables=[ex.Table(["scheme", *data], rows, "Scores of the plans; 0 is perfectly fair.")],
             checks=checks,
         )
 
 
 def _exact(statement: str, value: float, *, more: bool = False) -> ex.Check:
-    """The claim that a number is 0, or that it is more.
+    """Check that a number is 0, or that it is above 0.
 
-    What follows from the plans by arithmetic is known before it is calculated.
+    The checks are by construction: the numbers follow from the plans by arithmetic.
     """
     limits = (0.0, math.inf) if more else (-ROUNDING, ROUNDING)
     return ex.Check(statement, value, value, value, *limits, kind="by construction")

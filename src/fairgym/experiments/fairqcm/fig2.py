@@ -35,7 +35,7 @@ RANDOM_PRESENT = "Random among those present"
 class FairqcmFig2(LearningFigure):
     """Deep FairQCM, DQN with three memories, and a recurrent network."""
 
-    title = "Memories of deep learners in the doughnut shop"
+    title = "FairQCM figure 2: memories of deep learners in the doughnut shop"
     source = "Remembering to Be Fair, figure 2"
     claim = (
         "deep FairQCM achieves higher Nash welfare than competing memory-augmented agents, while"
@@ -50,14 +50,14 @@ class FairqcmFig2(LearningFigure):
     environment_args: ClassVar = {"population": PEOPLE, "horizon": HORIZON}
     better_args: ClassVar = {}
     better_words = (
-        "In the better settings inputs are scaled instead of coded in bits, the learning rate is"
-        " 0.003 instead of 0.0001, the discount factor 0.5 instead of 0.95, samples are of 512"
-        " experiences, exploration fades faster, and the target network follows after 100 steps."
-        " Full replays 6,400 experiences as FairQCM does, which imagines memories of as many"
-        " doughnuts or one more, instead of one or two more."
+        "In the better settings, inputs are scaled instead of binary coded, the learning rate is"
+        " 0.003 instead of 0.0001, the discount factor 0.5 instead of 0.95, a batch has 512"
+        " transitions, exploration decays faster, and the target network is updated every 100"
+        " steps. Full replays 6,400 transitions, like FairQCM. FairQCM's counterfactual memories"
+        " have the same number of doughnuts or one more, instead of one or two more."
     )
     further_words = RECURRENT_STEPS
-    # The defaults of the algorithms are the paper's settings for this system.
+    # The defaults of the algorithms are the paper's settings for this environment.
     learners: ClassVar = {
         OURS: Learner("fair-qcm", "full", better={**BETTER, "offsets": (0, 1)}),
         "Full": Learner("dqn", "full", better={**BETTER, "buffer_size": 6_400}),
@@ -73,11 +73,11 @@ class FairqcmFig2(LearningFigure):
     }
 
     def bounds(self) -> dict[str, dict[str, float]]:
-        """Welfare if everybody were always there."""
+        """Return the welfare if everybody were always present."""
         return {"Bound without absences": {WELFARE: bound(PEOPLE, HORIZON)}}
 
     def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:
-        """FairQCM ahead of each other one; waste near the end, and early on."""
+        """Check FairQCM against each other learner, and waste at the end and early in training."""
         limit = lines["Random"][HANDED_OUT]
         quarter = {
             label: mean(one[HANDED_OUT][:, : max(1, one[HANDED_OUT].shape[1] // 4)])
@@ -87,14 +87,14 @@ class FairqcmFig2(LearningFigure):
         return [
             *super().claims(curves, lines),
             ex.Check.above(
-                f"{OURS} ends with fewer doughnuts wasted than at random (not wasted above"
+                f"{OURS} ends with fewer wasted doughnuts than random choice (not wasted above"
                 f" {limit:.0f})",
                 last(curves[OURS][HANDED_OUT]),
                 limit,
             ),
             self.above_some(curves, "RNN"),
             ex.Check.higher(
-                "RNN wastes least in the first quarter of training (not wasted, above the next by)",
+                "RNN wastes least in the first quarter of training (not wasted; above the next by)",
                 quarter["RNN"],
                 others,
             ),

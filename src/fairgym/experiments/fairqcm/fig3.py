@@ -20,10 +20,10 @@ from fairgym.experiments.fairqcm._learning import (
 )
 
 PARITY, MISSED = "accumulated parity, less penalties", "episodes that miss the profit"
-MOSTLY_MET = 0.1  # share of episodes that may miss the profit
-# Table 2 of the paper; what its table leaves open is that of the doughnut shop.
+MOSTLY_MET = 0.1  # largest share of episodes that may miss the profit
+# Table 2 of the paper; settings that it leaves open are those of the doughnut shop.
 DEEP = {"hidden": (32, 8), "buffer_size": 1_000, "target_network_frequency": 100}
-AHEAD = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)  # of the loans by which one group is ahead
+AHEAD = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)  # loans by which one group is ahead
 FAIR_QCM = {
     **DEEP,
     "offsets": AHEAD,
@@ -43,7 +43,7 @@ RECURRENT = {"learning_rate": 5e-3, "buffer_size": 2_000, "batch_size": 512}
 
 
 class LendingFigure(LearningFigure):
-    """FairQCM, DQN with two memories and a recurrent network; the subclass names the credit."""
+    """FairQCM, DQN with two memories and a recurrent network; subclasses choose the credit."""
 
     sizes: ClassVar = {
         "paper": ex.Size(epochs=100, episodes=10, held_out=32, seeds=10),
@@ -52,10 +52,10 @@ class LendingFigure(LearningFigure):
     environment = "lending_pool"
     better_args: ClassVar = TIME_SEEN
     better_words = (
-        f"In the better settings {ENDS}. Inputs are scaled instead of coded in bits, layers have 64"
-        " and 32 units instead of 32 and 8, the learning rate is 0.002 instead of 0.0001, samples"
-        " are of 1,024 experiences, Full replays 8,000 of them as FairQCM does, and exploration"
-        " fades faster."
+        f"In the better settings, {ENDS}. Inputs are scaled instead of binary coded, layers have 64"
+        " and 32 units instead of 32 and 8, the learning rate is 0.002 instead of 0.0001, a batch"
+        " has 1,024 transitions, Full replays 8,000 transitions, like FairQCM, and exploration"
+        " decays faster."
     )
     further_words = RECURRENT_STEPS
     learners: ClassVar = {
@@ -68,12 +68,12 @@ class LendingFigure(LearningFigure):
     lines: ClassVar = {"Alternate groups": "alternate_groups", "Random": "random"}
 
     def met(self, curves: Mapping[str, PyTree]) -> ex.Check:
-        """A check that all learners come to make the profit that is aimed at."""
+        """Check that all learners reach the profit margin at the end."""
         shares = {label: last(one[MISSED]) for label, one in curves.items()}
         worst = max(shares, key=lambda label: float(np.mean(shares[label])))
         return ex.Check.below(
             f"all meet the margin of 10% (share of the last episodes in which {worst}, the worst,"
-            f" does not: below {MOSTLY_MET})",
+            f" misses it: below {MOSTLY_MET})",
             shares[worst],
             MOSTLY_MET,
         )
@@ -81,9 +81,9 @@ class LendingFigure(LearningFigure):
 
 @ex.experiments.register("fairqcm-fig3")
 class FairqcmFig3(LendingFigure):
-    """Credit that moves by a tenth."""
+    """Credit scores that change by a tenth."""
 
-    title = "Memories of deep learners in the lending pool"
+    title = "FairQCM figure 3: memories of deep learners in the lending pool"
     source = "Remembering to Be Fair, figure 3"
     claim = (
         "FairQCM accumulates the highest relaxed demographic parity score; the recurrent network is"
@@ -92,7 +92,7 @@ class FairqcmFig3(LendingFigure):
     environment_args: ClassVar = {"credit": "discrete"}
 
     def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:
-        """FairQCM ahead of each other one, the recurrent network of some, profit by all."""
+        """Check FairQCM against all, the recurrent network against some, and the profit."""
         return [
             *super().claims(curves, lines),
             self.above_some(curves, "RNN"),

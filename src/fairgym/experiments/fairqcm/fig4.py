@@ -29,7 +29,7 @@ NEAR = 0.98  # share of the optimum
 class FairqcmFig4(LearningFigure):
     """Tabular FairQCM, and Q-learning with three memories."""
 
-    title = "Memories of tabular learners in the doughnut shop"
+    title = "FairQCM figure 4: memories of tabular learners in the doughnut shop"
     source = "Remembering to Be Fair, figure 4 and appendix A.2"
     claim = "FairQCM performs best, in its score and in the samples that it needs"
     sizes: ClassVar = {
@@ -40,8 +40,8 @@ class FairqcmFig4(LearningFigure):
     environment_args: ClassVar = {"population": PEOPLE, "horizon": HORIZON}
     better_args: ClassVar = TIME_SEEN
     better_words = (
-        f"In the better settings {ENDS}; FairQCM imagines memories of as many doughnuts or one"
-        " more, instead of one or two more."
+        f"In the better settings, {ENDS}. FairQCM's counterfactual memories have the same number of"
+        " doughnuts or one more, instead of one or two more."
     )
     learners: ClassVar = {
         OURS: Learner("tabular-fair-qcm", "full", better={**NO_BOOTSTRAP, "offsets": (0, 1)}),
@@ -54,12 +54,12 @@ class FairqcmFig4(LearningFigure):
     unit = "step"
 
     def bounds(self) -> dict[str, dict[str, float]]:
-        """Welfare of the best policy."""
+        """Return the welfare of the best policy."""
         chance = float(make("doughnut").default_params.presence)
         return {OPTIMUM: {WELFARE: optimum(PEOPLE, HORIZON, chance)}}
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """The published claims, and how near to the optimum the better settings come."""
+        """Check the published claims, and how close the better settings come to the optimum."""
         outcome = super().conclude(data)
         limit = NEAR * data["lines"][OPTIMUM][WELFARE]
         near = ex.Check.above(

@@ -1,4 +1,4 @@
-"""Deep learners in the lending pool whose credit moves by normal numbers."""
+"""Deep learners in the lending pool with normally distributed credit changes."""
 
 from typing import ClassVar
 
@@ -10,14 +10,14 @@ from fairgym.experiments.fairqcm.fig3 import LendingFigure
 class FairqcmFig5(LendingFigure):
     """Gaussian credit.
 
-    The paper does not name the three approaches of its figure: FairQCM, Full and Min are taken,
+    The paper does not name the three approaches of its figure. FairQCM, Full and Min are used here,
     and the recurrent network is added.
     """
 
-    title = "Memories of deep learners in the lending pool with Gaussian credit"
+    title = "FairQCM figure 5: memories of deep learners with Gaussian credit"
     source = "Remembering to Be Fair, figure 5 and appendix A.3"
     claim = (
-        "FairQCM needs fewer samples, and scores higher at a given number of episodes, with credit"
-        " scores that change by normal numbers too"
+        "FairQCM needs fewer samples, and scores higher at a given number of episodes, also with"
+        " normally distributed changes of credit scores"
     )
     environment_args: ClassVar = {"credit": "gaussian"}

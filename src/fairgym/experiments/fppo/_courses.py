@@ -1,4 +1,4 @@
-"""Courses of fairness and reward over an evaluation episode: figures 1, 3 and 4."""
+"""Fairness and reward over an evaluation episode: figures 1, 3 and 4."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +18,9 @@ from fairgym.policies import fixed_policies, sampled
 from fairgym.statistics.intervals import Numbers
 from fairgym.utils import make
 
-AS_LEARNED = "F-PPO, massaged in training only"
-PROBABLE = "The same where the most probable action is taken in each step."
-POINTS = 200  # of a curve that are drawn
+AS_LEARNED = "F-PPO, massaging in training only"
+MODE_CAPTION = "The same with the most likely action (the mode) in each step."
+POINTS = 200  # points per curve
 SHORT, LONG, REWARD = "short-term unfairness", "long-term unfairness", "reward"
 
 Course = Float[np.ndarray, "episodes steps"]
@@ -28,14 +28,14 @@ Course = Float[np.ndarray, "episodes steps"]
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """A panel of a figure.
+    """Panel of a figure.
 
     Attributes:
-        label: Words for the number.
-        of: Trace of several episodes -> the number after each of their steps; or the mean of it
+        label: Label of the y axis.
+        of: Function from a trace of several episodes to the number after each step, or to its mean
             over the episodes.
-        what: Short-term or long-term unfairness, or the reward; further names for further readings.
-        smooth: Number of steps over which the curve is smoothed; what is told in numbers is not.
+        what: `SHORT`, `LONG` or `REWARD`, or another name for a second interpretation.
+        smooth: Number of steps over which the curve is smoothed; tables are not smoothed.
     """
 
     label: str
@@ -47,18 +47,18 @@ class Panel:
 class CourseFigure(ex.Experiment):
     """Learners and hand-written policies over the steps of an evaluation episode.
 
-    F-PPO is shown with massaging in evaluation, as the paper has it, and as it was learned. Agents
-    that choose draw from what they have learned, as in training: "a stochastic policy" is what the
-    paper learns (section IV). A table shows the most probable actions instead.
+    F-PPO is shown with massaging in evaluation, as in the paper, and without it. Discrete actions
+    are sampled, as in training: the paper learns "a stochastic policy" (section IV). A second table
+    uses the mode of the action distribution instead.
 
     Attributes:
-        system: The system, with what its learners are given.
-        caption: What else is to be known of the curves.
+        system: The environment, and the settings of its learners.
+        caption: Further sentence about the curves.
         evaluation_args: Arguments of the environment in evaluation.
-        rivals: Labels of the learners of the paper beside F-PPO.
-        rules: Labels of hand-written policies -> one of the system's baselines.
-        rules_args: Further arguments of the environment that the rules are measured in.
-        references: Further baselines, which are in the table alone.
+        rivals: Labels of the paper's learners other than F-PPO.
+        rules: Label of a hand-written policy -> name of one of the environment's baselines.
+        rules_args: Further arguments of the environment for the hand-written policies.
+        references: Further baselines, shown in the table only.
     """
 
     system: ClassVar[System]
@@ -70,72 +70,72 @@ class CourseFigure(ex.Experiment):
     references: ClassVar[Mapping[str, str]] = {"random": "random"}
 
     def panels(self, env: Environment) -> list[Panel]:
-        """Panels of the figure."""
+        """Return the panels of the figure."""
         raise NotImplementedError
 
     def claims(self, found: "Courses") -> list[ex.Check]:
-        """Checks of what is published."""
+        """Return checks of the published claims."""
         raise NotImplementedError
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """A run of each learner."""
+        """Return one configuration per learner."""
         return {label: self.system.config(label, size) for label in (F_PPO, *self.rivals, *BEYOND)}
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Label -> panel -> its course, one row per seed, the mean over the episodes of a seed."""
+        """Return label -> panel -> course, one row per seed, averaged over the seed's episodes."""
         assert size.held_out is not None
         env, episodes = self.evaluated_in(), size.held_out
-        courses = self._learned(env, runs, episodes, draws=self.chooses(env))
-        probable = self._learned(env, runs, episodes, draws=False) if self.chooses(env) else {}
+        courses = self._learned(env, runs, episodes, sample=self.discrete(env))
+        modes = self._learned(env, runs, episodes, sample=False) if self.discrete(env) else {}
         env = self.evaluated_in(**self.rules_args)
         for label, fixed in self.hand_written(env).items():
             courses[label] = self.courses(dict.fromkeys(seeds, (env, fixed)), episodes)
         panels = self.panels(env)
         return {
             "courses": courses,
-            "most probable": probable,
+            "mode": modes,
             "panels": {panel.label: panel.what for panel in panels},
             "smooth": {panel.label: panel.smooth for panel in panels},
         }
 
     @staticmethod
-    def chooses(env: Environment) -> bool:
-        """True if what is learned is a distribution over options."""
+    def discrete(env: Environment) -> bool:
+        """Return whether all actions are discrete."""
         return all(env.action_space(agent).discrete for agent in env.agents)
 
     def hand_written(self, env: Environment) -> dict[str, Mapping[str, Any]]:
-        """Label -> policies that are not learned."""
+        """Return label -> hand-written policies."""
         named = {**self.rules, **self.references}
         return {
             label: fixed_policies(env, env.spec.baselines[name]) for label, name in named.items()
         }
 
     def _learned(
-        self, env: Environment, runs: ex.Runs, episodes: int, *, draws: bool
+        self, env: Environment, runs: ex.Runs, episodes: int, *, sample: bool
     ) -> dict[str, dict[str, np.ndarray]]:
-        """Label -> courses of what was learned, drawn or most probable; of F-PPO both readings."""
+        """Return label -> courses of learned policies; F-PPO with and without massaging."""
         found = {}
         for label, several in runs.items():
-            plain = {run.config.seed: (env, acting(run, env, draws)) for run in several}
+            plain = {run.config.seed: (env, acting(run, env, sample)) for run in several}
             if label == F_PPO:
-                found[label] = self.courses(massaged(env, several, draws), episodes)
+                found[label] = self.courses(massaged(env, several, sample), episodes)
                 found[AS_LEARNED] = self.courses(plain, episodes)
             else:
                 found[label] = self.courses(plain, episodes)
         return found
 
     def evaluated_in(self, **more: Any) -> Environment:
-        """The environment of evaluation, with further arguments."""
+        """Return the environment of evaluation, with further arguments."""
         return make(self.system.name, **self.evaluation_args, **more)
 
     def courses(
         self, policies: Mapping[int, tuple[Environment, Mapping[str, AnyPolicy]]], episodes: int
     ) -> dict[str, np.ndarray]:
-        """Panel -> its course, one row per seed, the mean over its episodes.
+        """Return panel -> course, one row per seed, averaged over the episodes.
 
         Args:
             policies: Seed -> environment and policies.
-            episodes: Number of episodes for each seed.
+            episodes: Number of episodes per seed.
         """
         panels = self.panels(self.evaluated_in())
         found: dict[str, PyTree] = {panel.label: [] for panel in panels}
@@ -147,7 +147,7 @@ class CourseFigure(ex.Experiment):
         return {label: np.stack(rows) for label, rows in found.items()}
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """The published claims; the table has all that was measured."""
+        """Check the published claims; the table lists all measurements."""
         found = Courses.of(data)
         head = ["policy"]
         for label in data["panels"]:
@@ -166,8 +166,7 @@ class CourseFigure(ex.Experiment):
             return ex.columns_table(head, columns, caption)
 
         caption = (
-            "Means over the steps of an evaluation episode; interquartile mean over seeds (95%"
-            " interval)."
+            "Means over the steps of an evaluation episode; interquartile mean over seeds [95% CI]."
         )
         published = [n for n in found.courses if n not in (*BEYOND, *self.references)]
         order = [*published, *BEYOND]
@@ -179,7 +178,7 @@ class CourseFigure(ex.Experiment):
             caption=f"{ex.CAPTION} {self.caption}".strip(),
             tables=[
                 table(found.courses, caption),
-                *([table(data["most probable"], PROBABLE)] if data["most probable"] else []),
+                *([table(data["mode"], MODE_CAPTION)] if data["mode"] else []),
             ],
             checks=self.claims(found),
         )
@@ -187,7 +186,7 @@ class CourseFigure(ex.Experiment):
 
 @dataclasses.dataclass(frozen=True)
 class Courses:
-    """Courses that were measured, and claims about them.
+    """Measured courses, and checks of claims about them.
 
     Attributes:
         courses: Label -> panel -> one row per seed.
@@ -199,32 +198,32 @@ class Courses:
 
     @classmethod
     def of(cls, data: Mapping[str, PyTree]) -> "Courses":
-        """The courses that `CourseFigure.measure` returned."""
+        """Return the courses from the result of `CourseFigure.measure`."""
         return cls(data["courses"], {what: label for label, what in data["panels"].items()})
 
     def mean(self, label: str, what: str) -> np.ndarray:
-        """Mean over the steps, (seeds,)."""
+        """Return the mean over the steps, (seeds,)."""
         return np.mean(self.courses[label][self.names[what]], axis=1)
 
     def last(self, label: str, what: str) -> np.ndarray:
-        """Mean over the last tenth of the steps, (seeds,)."""
+        """Return the mean over the last tenth of the steps, (seeds,)."""
         course = self.courses[label][self.names[what]]
         return np.mean(course[:, -max(1, course.shape[1] // 10) :], axis=1)
 
     def first(self, label: str, what: str) -> np.ndarray:
-        """The first step, (seeds,)."""
+        """Return the first step, (seeds,)."""
         return self.courses[label][self.names[what]][:, 0]
 
     def lower(
         self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
     ) -> list[ex.Check]:
-        """One's mean over the steps, or over the last tenth, below that of each of the others."""
+        """Check that one mean (of all steps, or of the last tenth) is below each of the others."""
         return [self._order(what, label, "less", other, at_end) for other in others]
 
     def more(
         self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
     ) -> list[ex.Check]:
-        """One's mean over the steps, or over the last tenth, above that of each of the others."""
+        """Check that one mean (of all steps, or of the last tenth) is above each of the others."""
         return [self._order(what, label, "more", other, at_end) for other in others]
 
     def _order(self, what: str, label: str, way: str, other: str, at_end: bool) -> ex.Check:
@@ -234,30 +233,30 @@ class Courses:
         return ex.Check.higher(f"{label} has {way} {what} than {other}{when} (by)", high, low)
 
 
-def acting(run: ex.Run, env: Environment, draws: bool) -> Mapping[str, AnyPolicy]:
-    """Policies of a run that draw their choices, or take the most probable ones."""
-    return sampled(env, run.policies) if draws else run.policies
+def acting(run: ex.Run, env: Environment, sample: bool) -> Mapping[str, AnyPolicy]:
+    """Return the policies of a run that sample their actions, or take the most likely ones."""
+    return sampled(env, run.policies) if sample else run.policies
 
 
 def massaged(
-    env: Environment, runs: Sequence[ex.Run], draws: bool
+    env: Environment, runs: Sequence[ex.Run], sample: bool
 ) -> dict[int, tuple[Environment, Mapping[str, AnyPolicy]]]:
-    """Seed -> environment and policies of a run of F-PPO, whose actions are massaged."""
-    return {run.config.seed: run.massaged(env, acting(run, env, draws)) for run in runs}
+    """Return seed -> environment and policies of an F-PPO run, with massaged actions."""
+    return {run.config.seed: run.massaged(env, acting(run, env, sample)) for run in runs}
 
 
 def unfairness(measure: Windowed) -> Callable[[PyTree], Course]:
-    """A measure after each step; less is fairer."""
+    """Return a function for the measure after each step; lower is fairer."""
     of_traces = jax.jit(jax.vmap(measure.of_trace))
     return lambda trace: -np.asarray(of_traces(jax.tree.map(jnp.asarray, trace)))
 
 
 def lately(values: Numbers, window: int) -> np.ndarray:
-    """Means over the last steps, or over those so far where they are fewer.
+    """Return means over the last `window` steps, or over all steps so far if fewer.
 
     Args:
-        values: numbers of each step, (episodes, steps, ...).
-        window: the number of steps.
+        values: Numbers of each step, (episodes, steps, ...).
+        window: Number of steps.
     """
     sums = np.cumsum(np.asarray(values, np.float64), axis=1)
     means = sums / np.arange(1, sums.shape[1] + 1).reshape(1, -1, *[1] * (sums.ndim - 2))
@@ -266,13 +265,13 @@ def lately(values: Numbers, window: int) -> np.ndarray:
 
 
 def drawn(course: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Steps of a course that are drawn, and the values there."""
+    """Return the plotted steps of a course, and the values there."""
     steps = np.unique(np.linspace(0, course.shape[1] - 1, POINTS).astype(int))
     return steps, course[:, steps]
 
 
 def _plot(data: PyTree, shown: Sequence[str], order: Sequence[str]) -> Figure:
-    """Curves of the policies shown; a policy has its place in the order, and colour, in all."""
+    """Plot curves of these policies. A policy has the same colour in all figures."""
     panels = [
         ex.Curves(
             {

@@ -1,4 +1,4 @@
-"""Learners of the three systems: published numbers, and lengths of training."""
+"""Learners of the three environments: published numbers, and training lengths."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,28 +10,28 @@ from fairgym.experiments._base import Size
 F_PPO, PPO, A_PPO, CPO = "F-PPO", "PPO", "A-PPO", "CPO"
 F_PPO_L, F_PPO_S = "F-PPO-L", "F-PPO-S"
 LAGRANGIAN, ELBERT = "PPO-Lagrangian", "ELBERT-PO"
-BEYOND = (LAGRANGIAN, ELBERT)  # rivals of today that the paper does not have
+BEYOND = (LAGRANGIAN, ELBERT)  # newer learners that are not in the paper
 
 
-# An epoch of 7 x 2,000, 41 x 1,000 or 512 x 20 steps has 7, 20 or 5 rounds of 2,048: 343, 980 and
-# 245 rounds in all, where the paper has 350 (of 2,000 steps), 976 and 244.
+# An epoch of 7 x 2,000, 41 x 1,000 or 512 x 20 steps has 7, 20 or 5 rounds of 2,048. In all these
+# are 343, 980 and 245 rounds; the paper has 350 (of 2,000 steps), 976 and 244.
 SIZES = {"paper": Size(epochs=49, seeds=5), "quick": Size(epochs=20, seeds=3)}
 
 
 @dataclasses.dataclass(frozen=True)
 class System:
-    """A system with what its learners are given.
+    """Environment with the settings of its learners.
 
     Attributes:
         name: Name of the environment.
-        f_ppo: Schedule of F-PPO's threshold, its lambda and delta, as published.
-        a_ppo: b1 and b2, and the tolerance, of A-PPO, as published.
-        limit: Short-term unfairness that PPO-Lagrangian and CPO are to keep to. It is F-PPO's
-            delta, but in bank loans what the paper calls small: exact equal opportunity has a
-            windowed gap of 0.065 by chance.
-        bias_weight: alpha of ELBERT-PO, as published for these systems.
-        episodes: Episodes per epoch of training, in the paper and at the quick scale.
-        held_out: Evaluation episodes for each seed, likewise.
+        f_ppo: F-PPO's threshold schedule, lambda and delta, as published.
+        a_ppo: A-PPO's b1, b2 and tolerance, as published.
+        limit: Limit of the short-term unfairness for PPO-Lagrangian and CPO. It is F-PPO's delta,
+            except in bank loans, where it is the value that the paper calls small: exact equal
+            opportunity has a windowed gap of 0.065 by chance.
+        bias_weight: alpha of ELBERT-PO, as published for these environments.
+        episodes: Episodes per training epoch, at paper scale and at quick scale.
+        held_out: Evaluation episodes per seed, at paper scale and at quick scale.
     """
 
     name: str
@@ -44,7 +44,7 @@ class System:
 
     @property
     def sizes(self) -> dict[str, Size]:
-        """Both sizes of an experiment in this system."""
+        """Both sizes of an experiment in this environment."""
         return {
             scale: dataclasses.replace(size, episodes=episodes, held_out=held_out)
             for (scale, size), episodes, held_out in zip(
@@ -53,11 +53,11 @@ class System:
         }
 
     def at(self, size: Size) -> Size:
-        """This system's size, that of the nearest number of epochs, in place of a common one."""
+        """Return this environment's size with the nearest number of epochs."""
         return min(self.sizes.values(), key=lambda own: abs((own.epochs or 0) - (size.epochs or 0)))
 
     def config(self, label: str, size: Size, **more: Any) -> RunConfig:
-        """Configuration of a learner by its label, with further hyperparameters."""
+        """Return the configuration of a learner by its label, with further hyperparameters."""
         algorithm, own = self._learner(label)
         length = {"epochs": size.epochs, "episodes_per_epoch": self.at(size).episodes}
         arguments = {**length, **own, **more}

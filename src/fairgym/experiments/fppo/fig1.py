@@ -1,4 +1,4 @@
-"""Bank loans: gaps of true positive rates, of scores, and the bank's cash."""
+"""Bank loans: gap of true positive rates, distance of scores, and the bank's cash."""
 
 from typing import ClassVar
 
@@ -21,16 +21,16 @@ from fairgym.experiments.fppo._courses import (
 from fairgym.experiments.fppo._systems import A_PPO, BANK_LOANS, F_PPO, PPO
 
 EO = "EO"
-OF_MEANS = "gap of means"  # the second reading of the short term
-LARGEST_GAP = 0.1  # which EO, A-PPO and F-PPO stay below, and PPO does not
-ALIKE = 0.8  # of the highest profit, where profits are called alike
+OF_MEANS = "gap of means"  # second interpretation of the short term
+LARGEST_GAP = 0.1  # EO, A-PPO and F-PPO stay below it, PPO does not
+ALIKE = 0.8  # share of the highest profit from which profits count as alike
 
 
 @ex.experiments.register("fppo-fig1")
 class FppoFig1(CourseFigure):
-    """Ten thousand steps of a bank."""
+    """Ten thousand steps of the bank."""
 
-    title = "Short-term and long-term fairness of bank loans"
+    title = "F-PPO figure 1: short-term and long-term fairness of bank loans"
     source = "Striking a Balance in Fairness, figure 1"
     claim = (
         '"despite similar performance in terms of reward [...] EO, A-PPO and F-PPO are all able to'
@@ -47,9 +47,10 @@ class FppoFig1(CourseFigure):
     rules_args: ClassVar = {"informed": True}
 
     def panels(self, env: Environment) -> list[Panel]:
-        """Both readings of the short term: the mean of the runs' gaps, and the gap of their means.
+        """Return panels with both interpretations of the short term.
 
-        The paper plots the latter, which noise in the runs does not widen.
+        These are the mean of the runs' gaps, and the gap of their means. The paper plots the
+        latter, which noise in the runs does not widen.
         """
         gap, distance = env.spec.measures["short_term"], env.spec.measures["long_term"]
         return [
@@ -64,13 +65,13 @@ class FppoFig1(CourseFigure):
         ]
 
     def claims(self, found: Courses) -> list[ex.Check]:
-        """Small gaps but PPO's, distances that shrink with F-PPO and grow with A-PPO.
+        """Check that gaps are small except PPO's, and how distances change with F-PPO and A-PPO.
 
-        EO has equal rates by its rule, and a gap by chance alone, within a window; that learners
-        draw their decisions was chosen as A-PPO keeps its bound only so.
+        EO has equal rates by its rule, and a windowed gap by chance only. Learners sample their
+        decisions; this was chosen because A-PPO keeps its bound only then.
         """
         kinds: dict[str, ex.Kind] = {EO: "by construction", A_PPO: "calibrated"}
-        readings = {"mean gap": SHORT, "gap of the means": OF_MEANS}
+        interpretations = {"mean gap": SHORT, "gap of the means": OF_MEANS}
         below = [
             ex.Check.below(
                 f"{label} keeps the gap below {LARGEST_GAP} ({words})",
@@ -79,11 +80,13 @@ class FppoFig1(CourseFigure):
                 kinds.get(label, "predicted"),
             )
             for label in (EO, A_PPO, F_PPO)
-            for words, what in readings.items()
+            for words, what in interpretations.items()
         ]
         above = [
-            ex.Check.above(f"{PPO} does not ({words})", found.mean(PPO, what), LARGEST_GAP)
-            for words, what in readings.items()
+            ex.Check.above(
+                f"{PPO} does not keep it that low ({words})", found.mean(PPO, what), LARGEST_GAP
+            )
+            for words, what in interpretations.items()
         ]
         return [
             *self._alike(found),
@@ -105,7 +108,7 @@ class FppoFig1(CourseFigure):
         ]
 
     def _alike(self, found: Courses) -> list[ex.Check]:
-        """The least profit against the highest one."""
+        """Check the lowest profit against the highest."""
         cash = float(BankLoansParams.cash)
         profits = {
             label: found.courses[label][found.names[REWARD]][:, -1] - cash
@@ -117,8 +120,8 @@ class FppoFig1(CourseFigure):
         )
         return [
             ex.Check.above(
-                f"profits are alike (share of that of {most}, the highest, that {least}, the"
-                f" lowest, makes: above {ALIKE})",
+                f"profits are alike ({least}'s profit, the lowest, as a share of {most}'s, the"
+                f" highest: above {ALIKE})",
                 profits[least] / profits[most],
                 limit=ALIKE,
             )
@@ -126,14 +129,14 @@ class FppoFig1(CourseFigure):
 
 
 def gap_of_means(trace: PyTree, window: int) -> np.ndarray:
-    """Gap of the groups' true positive rates, of which the mean over episodes is taken first.
+    """Return the gap between the groups' true positive rates, averaged over episodes first.
 
     Args:
-        trace: components of several episodes.
-        window: number of steps that a rate is of.
+        trace: Components of several episodes.
+        window: Number of steps of a rate.
 
     Returns:
-        The gap after each step, (steps,); 0 where nobody of a group would have repaid in any.
+        The gap after each step, (steps,); 0 if nobody of a group would have repaid in any episode.
     """
     successful, would_repay = (
         np.moveaxis(lately(getattr(trace, name), window), 2, 0)

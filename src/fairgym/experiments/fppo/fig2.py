@@ -1,4 +1,4 @@
-"""Short-term unfairness in training, with action massaging and without, in three systems."""
+"""Short-term unfairness in training, with and without action massaging."""
 
 import math
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ SYSTEMS = {
     "gap of vaccines per new infection": EPIDEMIC,
 }
 LEARNERS = (F_PPO, F_PPO_L)
-MEASURE = "short_term"  # in the log, with its standard deviation over the steps of an epoch
+MEASURE = "short_term"  # log key; the standard deviation over the steps of an epoch has "_std"
 
 
 @ex.experiments.register("fppo-fig2")
 class FppoFig2(ex.Experiment):
-    """F-PPO and its half without massaging; the lengths of training are those of each system."""
+    """F-PPO with and without massaging, with the training length of each environment."""
 
-    title = "Short-term fairness in training, with action massaging and without"
+    title = "F-PPO figure 2: short-term fairness with and without action massaging"
     source = "Striking a Balance in Fairness, figure 2"
     claim = (
         'in training, "the effectiveness of the action massaging in maintaining short-term fairness'
@@ -36,7 +36,7 @@ class FppoFig2(ex.Experiment):
     sizes: ClassVar = SIZES
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Both learners in each system, as figures 1, 3 and 4 train F-PPO."""
+        """Return both learners in each environment, with F-PPO as in figures 1, 3 and 4."""
         return {
             f"{system.name}: {label}": system.config(label, size)
             for system in SYSTEMS.values()
@@ -44,11 +44,11 @@ class FppoFig2(ex.Experiment):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Words for the measure -> what is logged of it.
+        """Return label of the measure -> logged numbers.
 
         "curves" and "spreads" hold, by learner, its mean and standard deviation over the steps of
-        each epoch, (seeds, epochs); "rounds" is the number of rounds of an epoch, of each of which
-        the paper shows a point, and "massaged_from" that of the first one with massaging.
+        each epoch, (seeds, epochs). "rounds" is the number of rounds per epoch (the paper plots
+        each round), and "massaged_from" is the first round with massaging.
         """
         data = {}
         for words, system in SYSTEMS.items():
@@ -66,12 +66,12 @@ class FppoFig2(ex.Experiment):
         return data
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """Less unfairness with massaging: over all of training since it begins, and at its end."""
+        """Check for less unfairness with massaging, from its start on and at the end."""
         checks, ends = [], {}
         for words, found in data.items():
-            begins = math.ceil(found["massaged_from"] / found["rounds"])  # the first whole epoch
+            begins = math.ceil(found["massaged_from"] / found["rounds"])  # first whole epoch
             spans = {
-                "since massaging begins": slice(begins, None),
+                "since massaging began": slice(begins, None),
                 "in the last tenth": slice(-max(1, found["curves"][F_PPO].shape[1] // 10), None),
             }
             means = {
@@ -93,15 +93,20 @@ class FppoFig2(ex.Experiment):
             }
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption=f"{ex.CAPTION} Each point is the mean over the steps of an epoch of training,"
-            " with exploration; below, their standard deviation. The vertical line is where"
-            " massaging begins.",
+            caption=f"{ex.CAPTION} Top: mean over the steps of a training epoch, with exploration."
+            " Bottom: standard deviation. The vertical line marks the start of massaging.",
             tables=[
                 ex.columns_table(
-                    ["measure", "learner", "since massaging begins", "last tenth", "deviation"],
+                    [
+                        "measure",
+                        "learner",
+                        "since massaging began",
+                        "last tenth",
+                        "standard deviation",
+                    ],
                     ends,
-                    "Means over the steps of training, and their standard deviation in the last"
-                    " tenth; interquartile mean over seeds (95% interval).",
+                    "Means over the steps of training, and standard deviation in the last tenth;"
+                    " interquartile mean over seeds [95% CI].",
                 )
             ],
             checks=checks,
@@ -109,7 +114,7 @@ class FppoFig2(ex.Experiment):
 
 
 def _plot(data: PyTree) -> Figure:
-    """Means above, deviations below; a vertical line where massaging begins."""
+    """Plot means above and standard deviations below, with a line at the start of massaging."""
     shown = [(words, name) for name in ("curves", "spreads") for words in data]
     panels = [
         ex.Curves(
@@ -118,7 +123,7 @@ def _plot(data: PyTree) -> Figure:
                 for label, own in data[words][name].items()
             },
             "training iteration",
-            words if name == "curves" else f"{words}, deviation",
+            words if name == "curves" else f"{words}, SD",
         )
         for words, name in shown
     ]

@@ -20,14 +20,14 @@ from fairgym.experiments.fppo._courses import (
 from fairgym.experiments.fppo._systems import A_PPO, ATTENTION, CPO, F_PPO, PPO
 from fairgym.fairness import Windowed
 
-SMOOTHED = 100  # steps that the curve of rewards is smoothed over
+SMOOTHED = 100  # steps over which the reward curve is smoothed
 
 
 @ex.experiments.register("fppo-fig3")
 class FppoFig3(CourseFigure):
-    """A thousand steps of a dispatcher."""
+    """A thousand steps of the dispatcher."""
 
-    title = "Short-term and long-term fairness of attention"
+    title = "F-PPO figure 3: short-term and long-term fairness of attention allocation"
     source = "Striking a Balance in Fairness, figure 3"
     claim = (
         '"F-PPO achieves the best long-term fairness performance while maintaining relatively low'
@@ -40,12 +40,12 @@ class FppoFig3(CourseFigure):
     rivals: ClassVar = (PPO, A_PPO, CPO)
     references: ClassVar = {
         "random": "random",
-        "a unit for every site": "cover_sites",
+        "a unit at every site": "cover_sites",
         "in proportion to incidents": "proportional",
     }
 
     def panels(self, env: Environment) -> list[Panel]:
-        """Units of the episode so far, as in figure 3a; the true rates; the reward."""
+        """Return panels of units so far (as in figure 3a), true rates and reward."""
         so_far = Windowed(env.spec.measures["short_term"].metric, 0)
         return [
             Panel("largest deviation of units", unfairness(so_far), SHORT),
@@ -54,7 +54,7 @@ class FppoFig3(CourseFigure):
         ]
 
     def claims(self, found: Courses) -> list[ex.Check]:
-        """F-PPO fairest in the long term, A-PPO in the short and among the worst otherwise."""
+        """Check that F-PPO is fairest in the long term, and A-PPO in the short term only."""
         others = [PPO, CPO]
         return [
             *found.lower(LONG, F_PPO, [*others, A_PPO]),

@@ -1,4 +1,4 @@
-"""Epidemic: gap of vaccines to infections, distance of health, and people not infected."""
+"""Epidemic: gap of vaccines per infection, distance of health, and people not infected."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -25,9 +25,9 @@ MAX, OF_THE_CODE = "Max", "Max of the code"
 
 @ex.experiments.register("fppo-fig4")
 class FppoFig4(CourseFigure):
-    """Twenty steps of a clinic."""
+    """Twenty steps of the clinic."""
 
-    title = "Short-term and long-term fairness in an epidemic"
+    title = "F-PPO figure 4: short-term and long-term fairness in an epidemic"
     source = "Striking a Balance in Fairness, figure 4"
     claim = (
         '"F-PPO achieves the best performance in terms of long-term fairness and significantly'
@@ -42,18 +42,18 @@ class FppoFig4(CourseFigure):
     rules: ClassVar = {MAX: "most_exposed"}
     references: ClassVar = {"random susceptible": "random_susceptible", "nobody": "nobody"}
     caption = (
-        f"{MAX} vaccinates the susceptible person with most infected contacts, as the paper says;"
-        f" {OF_THE_CODE}, whose curve it seems to be, who has most contacts, and goes on among all"
-        " others once nobody is susceptible."
+        f"{MAX} vaccinates the susceptible person with the most infected contacts, as the paper"
+        f" says. {OF_THE_CODE}, which seems to be the published curve, vaccinates the person with"
+        " the most contacts, and continues with all others once nobody is susceptible."
     )
 
     def hand_written(self, env: Environment) -> dict[str, Mapping[str, Any]]:
-        """Both readings of Max, and the references."""
+        """Return both interpretations of Max, and the references."""
         degree = rules.get("highest-degree")(env, "clinic", goes_on=True)
         return {OF_THE_CODE: {"clinic": degree}, **super().hand_written(env)}
 
     def panels(self, env: Environment) -> list[Panel]:
-        """Vaccines and infections of the episode so far, health as it is, and the reward."""
+        """Return panels of vaccines and infections so far, current health, and reward."""
         return [
             Panel(
                 "gap of vaccines per new infection",
@@ -65,7 +65,7 @@ class FppoFig4(CourseFigure):
         ]
 
     def claims(self, found: Courses) -> list[ex.Check]:
-        """F-PPO fairest in the long term, A-PPO in the short; reward of Max, and its price."""
+        """Check who is fairest in the long and the short term, and the reward of Max."""
         both = (MAX, OF_THE_CODE)
         return [
             *found.lower(LONG, F_PPO, (*both, PPO, A_PPO)),

@@ -1,4 +1,4 @@
-"""Variants of F-PPO: with terms scaled or not, and with measures of a window or true ones."""
+"""Variants of F-PPO: scaled or unscaled terms, and windowed or true measures."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ FIGURES: dict[str, type[CourseFigure]] = {
     "epidemic": FppoFig4,
 }
 UNSCALED, TRUTH = {"scale": "none"}, {"long_term": "long_term"}
-# Words -> hyperparameters that differ from those of the figures.
+# Label -> hyperparameters that differ from those of the figures.
 VARIANTS: dict[str, dict[str, Any]] = {
     "window, scaled": {},
     "window, unscaled": UNSCALED,
@@ -44,20 +44,20 @@ LABELS = (PPO, F_PPO_S, *VARIANTS)
 
 @ex.experiments.register("fppo-variants")
 class FppoVariants(ex.Experiment):
-    """Four ways of the regularisation of advantages, beside none: F-PPO-S, and PPO."""
+    """Four variants of advantage regularisation, compared with none (F-PPO-S) and PPO."""
 
-    title = "What long-term fairness by regularised advantages takes"
+    title = "F-PPO equations 4 and 7: variants of advantage regularisation"
     source = "Striking a Balance in Fairness, equations 4 and 7"
     claim = (
         'the advantage is penalised "when the long-term fairness measure does not decrease" and'
         ' rewarded "when the long-term fairness measure reduces", so that "F-PPO achieves the best'
-        ' performance in terms of long-term fairness"; what scale this term has beside the'
+        ' performance in terms of long-term fairness"; the scale of this term relative to the'
         " advantage is left open, and measures are estimated from a window of steps"
     )
     sizes: ClassVar = SIZES
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """PPO, F-PPO-S and F-PPO in four ways; runs are shared with figures 1, 3 and 4."""
+        """Return PPO, F-PPO-S and four variants of F-PPO; figures 1, 3 and 4 share runs."""
         return {
             f"{name}: {label}": figure.system.config(algorithm, size, **more)
             for name, figure in FIGURES.items()
@@ -69,19 +69,19 @@ class FppoVariants(ex.Experiment):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """System -> "panels", and "courses" as those of figures 1, 3 and 4."""
+        """Return environment -> "panels", and "courses" like those of figures 1, 3 and 4."""
         data: dict[str, PyTree] = {}
         for name, kind in FIGURES.items():
             figure = kind()
             env, episodes = figure.evaluated_in(), figure.system.at(size).held_out
             assert episodes is not None
-            draws, courses = figure.chooses(env), {}
+            sample, courses = figure.discrete(env), {}
             for label in LABELS:
                 several = runs[f"{name}: {label}"]
                 policies = (
-                    {run.config.seed: (env, acting(run, env, draws)) for run in several}
+                    {run.config.seed: (env, acting(run, env, sample)) for run in several}
                     if label == PPO
-                    else massaged(env, several, draws)
+                    else massaged(env, several, sample)
                 )
                 courses[label] = figure.courses(policies, episodes)
             panels = {panel.label: panel.what for panel in figure.panels(env)}
@@ -89,9 +89,9 @@ class FppoVariants(ex.Experiment):
         return data
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """The question of each variant: fairer in the long term than without regularisation?
+        """Check whether each variant is fairer in the long term than without regularisation.
 
-        F-PPO-S is massaged as they are, so that nothing but the regularisation differs.
+        F-PPO-S is massaged like the variants, so only the regularisation differs.
         """
         checks, rows = [], {}
         for name, own in data.items():
@@ -106,13 +106,13 @@ class FppoVariants(ex.Experiment):
             }
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption=f"{ex.CAPTION} All but PPO are massaged in evaluation.",
+            caption=f"{ex.CAPTION} All learners except PPO use massaging in evaluation.",
             tables=[
                 ex.columns_table(
-                    ["system", "variant", *COLUMNS],
+                    ["environment", "variant", *COLUMNS],
                     rows,
                     "Means over the steps of an evaluation episode; interquartile mean over seeds"
-                    " (95% interval). The reward of bank loans is the bank's cash.",
+                    " [95% CI]. The reward of bank loans is the bank's cash.",
                 )
             ],
             checks=checks,
@@ -120,7 +120,7 @@ class FppoVariants(ex.Experiment):
 
 
 def _plot(data: PyTree) -> Figure:
-    """Long-term unfairness above, short-term below; systems beside each other."""
+    """Plot long-term unfairness above and short-term below, one column per environment."""
     found = {name: Courses.of(own) for name, own in data.items()}
     panels = [
         ex.Curves(

@@ -1,1 +1,1 @@
-"""Figures and tables of MAFE: one module each, with the claim that is published about it."""
+"""Figures and tables of MAFE: one module each, with its published claim."""

@@ -1,9 +1,9 @@
-"""Calibration within groups: what becomes of people of either group who have the same score.
+"""Calibration within groups: outcomes of people of different groups with the same score.
 
-A score is calibrated within groups if those of one score fare alike whatever their group (J.
-Kleinberg, S. Mullainathan, M. Raghavan, Inherent Trade-Offs in the Fair Determination of Risk
-Scores, 2017). Scores here are those with which a person enters what the agents decide about, and
-people fare as the policies at hand have them fare.
+A score is calibrated within groups if people with the same score have the same outcomes in every
+group (J. Kleinberg, S. Mullainathan, M. Raghavan, Inherent Trade-Offs in the Fair Determination of
+Risk Scores, 2017). The scores here are those with which a person enters a stage that agents decide
+about. The outcomes are those under the given policies.
 """
 
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ from jaxtyping import Array, Key, PRNGKeyArray, PyTree
 from fairgym.core import AnyPolicy, Environment, Params, rollout
 from fairgym.core.batching import map_episodes
 
-BINS = 3  # of like many people
-MIDDLE = 575.0  # of the FICO points
+BINS = 3  # of equally many people
+MIDDLE = 575.0  # middle of the FICO scale
 
 
 class System(NamedTuple):
-    """Words for what people enter, and for what becomes of them.
+    """Stage of an environment, with its score and outcome.
 
     Attributes:
-        stage: stage that they enter and leave.
-        score: feature that is looked at when they enter.
-        outcome: what is counted when they leave, in words.
-        mark: feature that tells it.
+        stage: Stage that people enter and leave.
+        score: Feature of a person who enters.
+        outcome: Outcome of a person who leaves, as text.
+        mark: Feature that shows the outcome.
     """
 
     stage: str
@@ -44,13 +44,13 @@ SYSTEMS = {
 
 
 class Spells(NamedTuple):
-    """Stays in a stage that have ended, of all people and episodes.
+    """Finished stays in a stage, over all people and episodes.
 
     Attributes:
-        score: score before the stay.
-        before: mark in its last step.
-        after: mark after it.
-        group: group of the person.
+        score: Score before the stay.
+        before: Mark in the last step of the stay.
+        after: Mark after the stay.
+        group: Group of the person.
     """
 
     score: np.ndarray
@@ -60,13 +60,13 @@ class Spells(NamedTuple):
 
 
 def spells_of(inside: np.ndarray, score: np.ndarray, mark: np.ndarray, group: np.ndarray) -> Spells:
-    """Stays that begin and end within the time that is looked at.
+    """Return the stays that begin and end within the given steps.
 
     Args:
         inside: True where the person is in the stage, shape (steps, people).
-        score: score at the same times.
-        mark: mark at the same times.
-        group: group of each person.
+        score: Scores, same shape.
+        mark: Marks, same shape.
+        group: Group of each person.
     """
     found: list[tuple[np.ndarray, ...]] = []
     entered = np.full(inside.shape[1], np.nan)
@@ -78,8 +78,8 @@ def spells_of(inside: np.ndarray, score: np.ndarray, mark: np.ndarray, group: np
 
 
 def outcomes(env: Environment, spells: Spells) -> np.ndarray:
-    """True for stays that ended well: a loan that was not lost, a degree."""
-    if env.name == "loan":  # points rise with repayment and fall with default, within 300 and 850
+    """Return True for stays with a good outcome: a loan that was repaid, a degree."""
+    if env.name == "loan":  # the score rises on repayment and falls on default, between 300 and 850
         highest = (spells.after == spells.before) & (spells.before > MIDDLE)
         return (spells.after > spells.before) | highest
     return spells.after >= 1.0
@@ -92,7 +92,7 @@ def spells(
     seed: int,
     episodes: int,
 ) -> Spells:
-    """Stays under these policies, in as many episodes."""
+    """Return the stays under these policies in a number of episodes."""
     system = SYSTEMS[env.name]
     stage = env.spec.stages.index(system.stage)
 
@@ -119,18 +119,20 @@ def spells(
 
 
 class Calibration(NamedTuple):
-    """Outcomes of the groups' people of the same score, and the distance between them.
+    """Outcomes by score and group, and the difference between the groups.
 
     Attributes:
-        shares: stays that ended well by third of the scores and group, shape (3, groups); NaN where
-            a group has nobody.
-        apart: mean difference of the groups over the thirds that both are in; 0 without one.
-        luck: the same with the groups permuted over the stays of each third, shape (permutations,).
+        shares: Share of stays with a good outcome, by third of the scores and group, shape
+            (3, groups); NaN where a group has nobody.
+        difference: Mean absolute difference between the groups, over the thirds with both groups;
+            0 if there is none.
+        null: Null distribution of the difference, with group labels permuted over the stays of
+            each third, shape (permutations,).
     """
 
     shares: np.ndarray
-    apart: float
-    luck: np.ndarray
+    difference: float
+    null: np.ndarray
 
 
 def calibration(
@@ -141,34 +143,34 @@ def calibration(
     episodes: int,
     permutations: int = 0,
 ) -> Calibration:
-    """Calibration within two groups, under these policies, in as many episodes.
+    """Measure calibration within two groups under these policies in a number of episodes.
 
-    Groups are permuted within the thirds, so that each third keeps as many people of either group:
-    scores, which the groups differ in, are given. Stays are permuted one by one, as if each were
-    somebody else's.
+    Group labels are permuted within each third, so that each third keeps its number of people of
+    each group: the null is conditional on the scores, which differ between groups. Each stay is
+    permuted separately, as if each belonged to a different person.
     """
     stays = spells(env, params, policies, seed, episodes)
     good = outcomes(env, stays)
     cuts = np.quantile(stays.score, np.arange(1, BINS) / BINS) if good.size else np.zeros(0)
     third = np.searchsorted(cuts, stays.score, side="right")
-    # stays, and those that ended well, by third and group
+    # number of stays, and of stays with a good outcome, by third and group
     count, well = (
         np.array(
             [[np.sum(x[(third == b) & (stays.group == g)]) for g in (0, 1)] for b in range(BINS)]
         )
         for x in (np.ones(good.shape, np.int64), good.astype(np.int64))
     )
-    lots = np.random.default_rng(seed)
-    of_first = lots.hypergeometric(
+    rng = np.random.default_rng(seed)
+    of_first = rng.hypergeometric(
         well.sum(axis=1), (count - well).sum(axis=1), count[:, 0], (permutations, BINS)
     )
-    lucky = np.stack([of_first, well.sum(axis=1) - of_first], axis=-1)
-    shares, apart = _shares(well, count)
-    return Calibration(shares, float(apart), _shares(lucky, count)[1])
+    permuted = np.stack([of_first, well.sum(axis=1) - of_first], axis=-1)
+    shares, difference = _shares(well, count)
+    return Calibration(shares, float(difference), _shares(permuted, count)[1])
 
 
 def _shares(well: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Shares of the stays that ended well, and the mean difference over thirds with both groups."""
+    """Return shares of good outcomes, and the mean difference over thirds with both groups."""
     shares = np.where(count > 0, well / np.maximum(count, 1), np.nan)
     both = np.all(count > 0, axis=1)
     if not both.any():

@@ -1,4 +1,4 @@
-"""Readings of what MAFE leaves open, each a configuration of an environment and its learner."""
+"""Interpretations of what MAFE leaves open, each a configuration of environment and learner."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -17,28 +17,28 @@ from fairgym.experiments import _parts as ex
 from fairgym.results.numbers import ratio
 from fairgym.utils import make
 
-FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the relief
-WITH_CAPS = FORGIVEN[::2]  # with every cap, and under every objective
-CAPS = (0.01, 0.015, 0.02)  # payouts a month as a share of the people
+FORGIVEN = (0.0, 0.25, 0.5, 0.75, 1.0)  # forgiven share of the relief
+WITH_CAPS = FORGIVEN[::2]  # shares run with every cap and every objective
+CAPS = (0.01, 0.015, 0.02)  # payouts per month as a share of the people
 CHOSEN_FORGIVEN, CHOSEN_CAP = 0.5, 0.01
 TUITIONS = (10_000.0, 20_000.0)  # dollars a semester
-RESIDUALS = (0.0, 0.25, 0.5, 0.75, 1.0)  # share that a person carries
+RESIDUALS = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the residual
 OBJECTIVES = ("direct", "direct-fair")
 QUEUES = {"published wait": "wait_disparity", "time in the queue": "queue_disparity"}
-LAST = {"failed episodes last": True, "as any other": False}
+LAST = {"failed episodes last": True, "by their score": False}
 
 
-class Reading(NamedTuple):
-    """A reading of an environment and of its learner; empty fields are the defaults.
+class Interpretation(NamedTuple):
+    """Interpretation of an environment and its learner. Empty fields are the defaults.
 
-    What is the default anyhow is left out of its run, so that figures with the same run share it.
+    Values equal to the default are left out of the configuration, so that figures share runs.
 
     Attributes:
-        environment: its name.
-        objective: as of a run.
-        params: parameters of the environment.
-        arguments: arguments of the environment, beside the population.
-        algorithm: hyperparameters of F-MACEM.
+        environment: Name of the environment.
+        objective: Objective of the run.
+        params: Parameters of the environment.
+        arguments: Arguments of the environment other than the population.
+        algorithm: Hyperparameters of F-MACEM.
     """
 
     environment: str
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
     algorithm: Mapping[str, Any] = {}
 
     def config(self, size: ex.Size) -> RunConfig:
-        """Run of this size."""
+        """Return the configuration of a run of this size."""
         env = make(self.environment, population=size.people)
 
         def other(given: Mapping[str, Any], usual: Any) -> dict[str, Any]:
@@ -70,9 +70,9 @@ def lending(
     cap: float = CHOSEN_CAP,
     residual: float = 0.0,
     **more: Any,
-) -> Reading:
-    """The loan system with relief of which a share is forgiven, a payout cap, and residuals."""
-    return Reading(
+) -> Interpretation:
+    """Return the loan environment with a forgiven share of relief, a payout cap and residuals."""
+    return Interpretation(
         "loan",
         params={"relief_forgiven": forgiven, "residual_share": residual},
         arguments={"disbursement_cap": round(cap * people)},
@@ -80,8 +80,8 @@ def lending(
     )
 
 
-def forgiveness(people: int) -> dict[str, Reading]:
-    """Forgiven shares and payout caps, all terms weighed alike."""
+def forgiveness(people: int) -> dict[str, Interpretation]:
+    """Return forgiven shares and payout caps, with all terms weighted equally."""
     return {
         lending_words(share, cap): lending(people, share, cap)
         for share in FORGIVEN
@@ -90,8 +90,8 @@ def forgiveness(people: int) -> dict[str, Reading]:
     }
 
 
-def rewards(people: int) -> dict[str, Reading]:
-    """Forgiven shares under the other two objectives of figure 7."""
+def rewards(people: int) -> dict[str, Interpretation]:
+    """Return forgiven shares with the other two objectives of figure 7."""
     return {
         f"{share:g} forgiven, {objective}": lending(people, share, objective=objective)
         for share in WITH_CAPS
@@ -99,8 +99,8 @@ def rewards(people: int) -> dict[str, Reading]:
     }
 
 
-def borrowers(people: int) -> dict[str, Reading]:
-    """Shares of people's own residuals of the payment propensity."""
+def borrowers(people: int) -> dict[str, Interpretation]:
+    """Return shares of people's own residuals of the payment propensity."""
     return {
         f"{share:g} of the residual, {objective}": lending(
             people, residual=share, objective=objective
@@ -110,13 +110,13 @@ def borrowers(people: int) -> dict[str, Reading]:
     }
 
 
-def students(people: int) -> dict[str, Reading]:
-    """Shares of people's own residuals of the baseline GPA, groups half a deviation apart."""
+def students(people: int) -> dict[str, Interpretation]:
+    """Return shares of people's own GPA residuals, with groups half a deviation apart."""
     data = load_population("education")
     fitted = score_values(data.scores["gpa"], data.columns)
     own = np.asarray(data.columns["gpa"], np.float64) - fitted
     return {
-        f"{share:g} of the residual": Reading(
+        f"{share:g} of the residual": Interpretation(
             "education",
             params={
                 "residual_share": share,
@@ -129,8 +129,8 @@ def students(people: int) -> dict[str, Reading]:
     }
 
 
-def queues(people: int) -> dict[str, Reading]:
-    """All terms, the disparity of waits as published or with all who are in the queue."""
+def queues(people: int) -> dict[str, Interpretation]:
+    """Return all terms with the published wait disparity, or with that of the whole queue."""
     terms = ("profit", "admission_rate", "default_rate", "admission_disparity", "default_disparity")
     published, seen = QUEUES
     return {
@@ -139,10 +139,10 @@ def queues(people: int) -> dict[str, Reading]:
     }
 
 
-def failures(people: int) -> dict[str, Reading]:
-    """Episodes that fail ranked below all others, or by their score."""
+def failures(people: int) -> dict[str, Interpretation]:
+    """Rank failed episodes below all others, or by their score."""
     return {
-        f"{name}, {words}": Reading(
+        f"{name}, {words}": Interpretation(
             name,
             "direct-fair",
             algorithm={"failed_last": last},
@@ -152,12 +152,12 @@ def failures(people: int) -> dict[str, Reading]:
     }
 
 
-def schooling(people: int) -> dict[str, Reading]:
-    """Terms of appendix H or of table 1, salaries with diversity money or without, tuition."""
+def schooling(people: int) -> dict[str, Interpretation]:
+    """Vary terms (appendix H or table 1), diversity money in salaries, and tuition."""
     terms = {"appendix H": "uniform", "table 1": dict.fromkeys(TABLE_1, 1.0)}
     salaries = {"with diversity money": 1.0, "without": 0.0}
     return {
-        f"{source}, salaries {words}, tuition {tuition:,.0f}": Reading(
+        f"{source}, salaries {words}, tuition {tuition:,.0f}": Interpretation(
             "education",
             objective,
             params={"supplement_in_salary": share, "tuition": tuition},
@@ -168,12 +168,12 @@ def schooling(people: int) -> dict[str, Reading]:
     }
 
 
-def care(people: int) -> dict[str, Reading]:
-    """Money for public health by cycle or by month, equation (17), beds by region, and terms."""
+def care(people: int) -> dict[str, Interpretation]:
+    """Vary public health money (by cycle or month), equation (17), beds by region, and terms."""
     by_month, holds = {"public_health_months": 6.0}, {"improve_base": 0.39}
     by_people = {"beds_by_people": 1.0}
     found = {
-        words: Reading("health", params={"beds_by_people": 0.0, **params})
+        words: Interpretation("health", params={"beds_by_people": 0.0, **params})
         for words, params in {
             "as printed": {},
             "money month by month": by_month,
@@ -184,28 +184,28 @@ def care(people: int) -> dict[str, Reading]:
         }.items()
     }
     weights: dict[str, float] = dict.fromkeys(TABLE_1_OF_HEALTH, 1.0)
-    return found | {"beds by people, table 1": Reading("health", weights, params=by_people)}
+    return found | {"beds by people, table 1": Interpretation("health", weights, params=by_people)}
 
 
 def lending_words(share: float, cap: float = CHOSEN_CAP) -> str:
-    """Words of a forgiven share and a payout cap."""
+    """Return the label of a forgiven share and a payout cap."""
     return f"{share:g} forgiven, {cap:.1%} paid out"
 
 
 COLUMNS = (
-    "Months; shares of people. The mean wait of those paid out is the published one, which counts"
-    " a wait when it ends, and so is the wait disparity; the time in the queue of either group and"
-    " its disparity count the months so far of those who are still in it. At the end: the share of"
-    " all people who are in the queue, the median of the times that these have waited so far, and"
-    " of those of either group who were ever approved the share that was never paid out."
+    "Times are in months, the others are shares of people. The mean wait of those paid out and the"
+    " wait disparity are the published measures, which count a wait when it ends. The time in the"
+    " queue and its disparity also count the months so far of people still in the queue. At the"
+    " end: share of all people in the queue, median of their waits so far, and share of the ever"
+    " approved people of each group who were never paid out."
 )
 
 
 def queue(env: Environment, episodes: ex.Ends) -> dict[str, np.ndarray]:
-    """Measures of the queue by words, one number per seed; luck is (seeds, permutations).
+    """Return measures of the queue by label, (seeds,); null distributions (seeds, permutations).
 
     Args:
-        env: The loan system.
+        env: The loan environment.
         episodes: Held-out episodes of each seed, measured under permutations.
     """
     ends: dict[str, list[float]] = {"share": [], "median": []}
@@ -218,8 +218,8 @@ def queue(env: Environment, episodes: ex.Ends) -> dict[str, np.ndarray]:
         ends["median"].append(mean(last["median"][last["share"] > 0.0]))
     uneven = {}
     for column in ("wait disparity", "queue disparity"):
-        values, luck = ex.disparity(episodes, column.replace(" ", "_"))
-        uneven |= {column: values, column + ex.BY_LUCK: luck}
+        values, null = ex.disparity(episodes, column.replace(" ", "_"))
+        uneven |= {column: values, column + ex.NULL_MEAN: null}
     wait = [found.totals.waited.sum() / found.totals.disbursed.sum() for found in episodes]
 
     def by_group(name: str) -> dict[str, np.ndarray]:
@@ -247,5 +247,5 @@ def queue(env: Environment, episodes: ex.Ends) -> dict[str, np.ndarray]:
 
 
 def mean(values: np.ndarray) -> float:
-    """Mean of the values; 0 without any."""
+    """Return the mean of the values, or 0 if there are none."""
     return float(np.mean(values)) if values.size else 0.0

@@ -1,4 +1,4 @@
-"""Aims beside one common sum: objectives of agents' own, and bounds instead of weights."""
+"""Custom objectives per agent instead of a common sum, and bounds instead of weights."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -12,32 +12,32 @@ from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.results.labels import title
 
-# Objectives of health's agents: of everybody, and of one each.
-TOGETHER, CONCERNED, GIVEN = "one for all", "what concerns each", "as in the example"
+# Objectives of health's agents: one for all, or one for each agent.
+TOGETHER, CONCERNED, GIVEN = "one for all", "terms of each agent", "as in the example"
 EXAMPLE: dict[str, dict[str, float]] = {
     "insurer": {"profit": 1.0},
     "hospital": {"mortality_rate": 1.0},
     "planner": {"insured_disparity": 1.0, "mortality_disparity": 1.0},
 }
-# With one agent's policy in place of that learned under the common aim, or with none.
+# With one agent's policy exchanged for that learned with the common objective, or with none.
 OWN, EXCHANGED, NOBODY = "own", "exchanged", "nobody"
 ENVIRONMENTS = ("loan", "health", "education")
-BOUNDED, WEIGHED = "bounds", "weights"
+BOUNDED, WEIGHTED = "bounds", "weights"
 SURVIVED, REWARD, WORST = "survived", "reward", "largest disparity"
-EXCESS = "the largest beyond luck"
-SLACK = 0.01  # by which a bound may be missed
+EXCESS = "largest excess over the null"
+SLACK = 0.01  # tolerance of a bound
 
 
 @ex.experiments.register("mafe-aims")
 class MafeAims(ex.ComparisonFigure):
-    """F-MACEM with objectives per agent in health; bounds beside weights in three environments."""
+    """F-MACEM with objectives per agent in health, and bounds or weights in three environments."""
 
-    title = "Objectives of one's own, and bounds instead of weights"
+    title = "Beyond MAFE: custom objectives, and bounds instead of weights"
     source = "beyond MAFE, equation 1"
     claim = (
-        "agents may have rewards and fairness functions of their own, such as an insurer's profit,"
-        " a hospital's mortality and a planner's disparities; and the objective may be constrained:"
-        " as much reward as can be had with every disparity below a bound"
+        "each agent may have its own reward and fairness functions, such as an insurer's profit, a"
+        " hospital's mortality and a planner's disparities; and the objective may be constrained:"
+        " the largest reward with every disparity below a bound"
     )
     sizes: ClassVar = {
         "paper": dataclasses.replace(ex.PAPER, weights=(0.05, 0.2)),
@@ -45,14 +45,14 @@ class MafeAims(ex.ComparisonFigure):
     }
     claims = tuple(
         ex.Claim(
-            f"health: {metric} is better if it is what an agent alone cares for (by)",
+            f"health: {metric} is better if it is one agent's whole objective (by)",
             *ex.pair(GIVEN, TOGETHER, metric, OWN),
         )
         for metric in ("profit", "mortality rate")
     )
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Three kinds of aims in health; bounds, and weights lambda of rewards, everywhere."""
+        """Return three kinds of objectives in health, and bounds and weights everywhere."""
         assert size.weights is not None
         found = {
             f"{OWN}/{TOGETHER}": ex.run_config("health", size),
@@ -67,17 +67,17 @@ class MafeAims(ex.ComparisonFigure):
                 found[f"{name}/{BOUNDED} {weight:g}"] = ex.run_config(
                     name, size, "frontier:1", bounds=bounds
                 )
-                found[f"{name}/{WEIGHED} {1 - weight:g}"] = ex.run_config(
+                found[f"{name}/{WEIGHTED} {1 - weight:g}"] = ex.run_config(
                     name, size, f"frontier:{1 - weight:g}"
                 )
         return found
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
-        """Every term with aims of one's own, and else the reward and the largest disparity."""
+        """Return every term with custom objectives, otherwise reward and largest disparity."""
         return (_every_term if place == OWN else _in_short)(runs[0].env, ends)
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> ex.Compared:
-        """Also health's policies of one aim with one agent's of another in their place."""
+        """Also measure health's policies with one agent's policy exchanged."""
         assert size.held_out is not None
         data = super().measure(size, runs, seeds)
         theirs = runs[f"{OWN}/{TOGETHER}"]
@@ -94,14 +94,14 @@ class MafeAims(ex.ComparisonFigure):
         return data
 
     def checks(self, data: ex.Compared) -> list[ex.Check]:
-        """Agents get more of what they care for; bounds are kept.
+        """Check whether agents improve their own terms, and whether bounds are met.
 
         In health no disparity comes near a bound, whatever is learned.
         """
         return super().checks(data) + [
             ex.Check.below(
-                f"{name}: with a bound of {number} no normalised disparity beyond luck"
-                f" is above it (and {SLACK})",
+                f"{name}: with a bound of {number}, no excess of a normalised disparity over the"
+                f" null is above it (tolerance {SLACK})",
                 found[EXCESS],
                 float(number) + SLACK,
                 "by construction" if name == "health" else "predicted",
@@ -113,29 +113,31 @@ class MafeAims(ex.ComparisonFigure):
         ]
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:
-        """Aims of one's own, exchanges, and the forms of the objective in each environment."""
-        own = ex.columns_table("aims", data[OWN], f"Health: raw values, more is better. {ex.LUCK}")
+        """Return custom objectives, exchanges, and bounds and weights in each environment."""
+        own = ex.columns_table(
+            "objectives", data[OWN], f"Health: raw values; higher is better. {ex.NULL_NOTE}"
+        )
         swapped = ex.columns_table(
-            "aims, whose policy is exchanged",
+            "objectives, exchanged policy",
             data[EXCHANGED],
-            f"Health, policies learned under an aim of their own, with one agent's policy"
-            f" exchanged for that learned under “{TOGETHER}”, in the same episodes; more is"
-            " better. The last two columns are shares of those who are ill when an episode ends.",
+            "Health: policies learned with custom objectives, with one agent's policy exchanged for"
+            f" that learned with “{TOGETHER}”, in the same episodes; higher is better. The last two"
+            " columns are shares of the people who are ill when an episode ends.",
         )
         forms = [
             ex.columns_table(
                 "form",
                 data[name],
-                f"{title(name)}: mean of the normalised rewards, and the largest of the mean"
-                f" normalised disparities, in held-out episodes. {ex.LUCK} The last column is the"
-                " largest of what each disparity is beyond the mean of its own permutations.",
+                f"{title(name)}: mean of the normalised rewards, and largest of the mean normalised"
+                f" disparities, in held-out episodes. {ex.NULL_NOTE} The last column is the largest"
+                " excess of a disparity over its own null mean.",
             )
             for name in ENVIRONMENTS
         ]
         return [own, swapped, *forms]
 
     def panels(self, data: ex.Compared) -> list[ex.Panel]:
-        """Largest disparity with bounds and with weights, environments in panels."""
+        """Return the largest disparity with bounds and with weights, one panel per environment."""
         found = []
         for name in ENVIRONMENTS:
             # bounds first, then weights
@@ -146,37 +148,37 @@ class MafeAims(ex.ComparisonFigure):
         return found
 
     def colour(self, label: str, index: int) -> str:
-        """One colour for bounds, one for weights."""
+        """Return one colour for bounds and one for weights."""
         return style.POLICY_COLOURS[0 if label.startswith(BOUNDED) else 1]
 
 
 def _every_term(env: Environment, episodes: ex.Ends) -> ex.Columns:
-    """Survival, and the mean of every term, disparities also as luck alone makes them."""
+    """Return survival and the mean of every term, disparities with null distributions."""
     found = {SURVIVED: ex.survival(episodes)}
     for term in env.spec.terms:
         column = term.replace("_", " ")
         found[column] = ex.means(episodes, term)
         if env.metrics[term].kind == "fair":
-            luck = [one.nulls[term].mean(axis=0) for one in episodes]
-            found[column + ex.BY_LUCK] = np.array(luck, np.float64)
+            null = [one.nulls[term].mean(axis=0) for one in episodes]
+            found[column + ex.NULL_MEAN] = np.array(null, np.float64)
     return found
 
 
 def exchanged(run: ex.Run, other: ex.Run, agent: str, episodes: int) -> ex.Evaluation:
-    """The policies of a run with one agent's of another in its place, in held-out episodes.
+    """Measure the policies of a run with one agent's policy exchanged, in held-out episodes.
 
     Args:
-        run: the run.
-        other: a run with the same environment and seed.
-        agent: name of the agent, or "nobody".
-        episodes: number of episodes.
+        run: The run.
+        other: Run with the same environment and seed, which provides the agent's policy.
+        agent: Name of the agent, or "nobody".
+        episodes: Number of episodes.
     """
     policies = run.policies if agent == NOBODY else run.policies | {agent: other.policies[agent]}
     return ex.held_out(run.env, run.params, policies, run.config.seed, episodes, people=True)
 
 
 def _beds(episodes: ex.Ends) -> ex.Columns:
-    """Profit, coverage and mortality, and which of the ill are in a bed at the end."""
+    """Return profit, coverage and mortality, and shares of the ill in a bed at the end."""
     found = {
         name.replace("_", " "): ex.means(episodes, name)
         for name in ("profit", "insured_rate", "mortality_rate")
@@ -189,26 +191,26 @@ def _beds(episodes: ex.Ends) -> ex.Columns:
 
 
 def in_bed(people: Mapping[str, np.ndarray], insured: float) -> float:
-    """Share in a bed of the ill who are insured (1) or not (0); NaN without any."""
+    """Return the share of the ill insured (1) or uninsured (0) in a bed; NaN if none is ill."""
     own = people["insured"] == insured
     beds, ill = (np.sum(people[column][own]) for column in ("in_hospital", "needs_bed"))
     return float(beds / (beds + ill)) if beds + ill else np.nan
 
 
 def _in_short(env: Environment, episodes: ex.Ends) -> ex.Columns:
-    """Survival, mean normalised reward, and the largest of the mean normalised disparities.
+    """Return survival, mean normalised reward, and the largest mean normalised disparity.
 
-    The latter also as luck alone makes it, and the largest of what each disparity is beyond luck.
+    The latter comes with its null distribution, and with the largest excess over the null.
     """
     fair = [term for term in env.spec.terms if env.metrics[term].kind == "fair"]
     alone = [Objective.weighted(env, {term: 1.0}) for term in fair]
     # shapes (terms, seeds) and (terms, seeds, permutations), never below 0
     apart = -np.array([ex.score(episodes, objective) for objective in alone])
-    luck = -np.array([ex.by_luck(episodes, env, [term]) for term in fair])
+    null = -np.array([ex.null_sums(episodes, env, [term]) for term in fair])
     return {
         SURVIVED: ex.survival(episodes),
         REWARD: ex.score(episodes, Objective.frontier(env, 1.0)),
         WORST: apart.max(axis=0),
-        WORST + ex.BY_LUCK: luck.max(axis=0),
-        EXCESS: ex.beyond(apart, luck).max(axis=0),
+        WORST + ex.NULL_MEAN: null.max(axis=0),
+        EXCESS: ex.excess(apart, null).max(axis=0),
     }

@@ -1,4 +1,4 @@
-"""Actions that the agents learn when all terms weigh alike."""
+"""Actions that the agents learn with all terms weighted equally."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -17,8 +17,8 @@ RELIEF = {
     "relief_disadvantaged": 0.18,
 }  # of the fixed policy of appendix D.3
 NEAR = 0.05
-NEARLY_ALL = 0.95  # of the applicants
-SIMILAR = 0.05  # difference of two default rates
+NEARLY_ALL = 0.95  # share of the applicants
+SIMILAR = 0.05  # difference between two default rates
 NEAR_CAP = 0.9  # share of the highest premium
 DEFAULTS = "default_disparity"
 
@@ -27,7 +27,7 @@ DEFAULTS = "default_disparity"
 class MafeFig10(ex.Experiment):
     """Mean actions over training in three environments."""
 
-    title = "What the agents do over training"
+    title = "MAFE figure 10: learned actions over training"
     source = "MAFE, figure 10 and appendix D.5"
     claim = (
         'in loan "the agent learns to lower the threshold, effectively admitting nearly all'
@@ -42,14 +42,14 @@ class MafeFig10(ex.Experiment):
     sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """The objective with all terms in three environments."""
+        """Return the objective with all terms in three environments."""
         return {name: ex.run_config(name, size) for name in ENVIRONMENTS}
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Environment -> "runs", whose logs hold nearly all that there is to measure, and "ends".
+        """Return environment -> "runs", whose logs hold most of the numbers, and "ends".
 
-        The latter are held-out episodes of the learned policies, one entry per seed, where a check
-        is of a disparity: in loan.
+        "ends" are held-out episodes of the learned policies, one entry per seed, where a check is
+        about a disparity: in loan.
         """
         assert size.held_out is not None
         data = {name: {"runs": several, "ends": []} for name, several in runs.items()}
@@ -59,7 +59,7 @@ class MafeFig10(ex.Experiment):
         return data
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """Directions that the paper tells of."""
+        """Check the directions that the paper reports."""
         checks = [check for name, found in data.items() for check in CHECKS[name](**found)]
         actions = {}
         for name, found in data.items():
@@ -67,45 +67,42 @@ class MafeFig10(ex.Experiment):
             for agent, slug in log_keys.actions_in(runs[0].metrics[0]):
                 elements = {e.name: e for e in runs[0].env.action_space(agent).elements}
                 if elements[slug].of:
-                    continue  # how a share is split further is in the figure
+                    continue  # the figure shows how a share is split further
                 place = (name, words(agent), elements[slug].title)
                 ends = action_ends(runs, agent, slug)
                 actions[place] = {"first": ends[0], "last": ends[1]}
-        caption = (
-            "Mean actions of the learned policy, interquartile mean over seeds (95% interval)."
-        )
+        caption = "Mean actions of the learned policy; interquartile mean over seeds [95% CI]."
         head = ["environment", "agent", "action", "first epoch", "last tenth of the epochs"]
         return ex.Outcome(
             figures={name: mean_actions(list(found["runs"])) for name, found in data.items()},
-            caption="Lines and colours are means over seeds, bands run from the lowest to the"
-            " highest seed.",
+            caption="Lines and areas are means over seeds; bands are the range of the seeds.",
             tables=[ex.columns_table(head, actions, caption), _default_table(data["loan"]["ends"])],
             checks=checks,
         )
 
 
 def _default_table(ends: ex.Ends) -> ex.Table:
-    values, luck = ex.disparity(ends, DEFAULTS)
+    values, null = ex.disparity(ends, DEFAULTS)
     return ex.Table(
-        ["loan", "of the learned policies", "by luck alone"],
-        [[words(DEFAULTS), ex.iqm_text(values), ex.luck_text(luck)]],
-        "Difference of the groups' shares of loans that default, in held-out episodes;"
-        f" interquartile mean over seeds (95% interval). {ex.LUCK}",
+        ["loan", "learned policies", "null mean"],
+        [[words(DEFAULTS), ex.iqm_text(values), ex.null_text(null)]],
+        "Difference between the groups' default rates in held-out episodes; interquartile mean"
+        f" over seeds [95% CI]. {ex.NULL_NOTE}",
     )
 
 
 def action_ends(runs: Sequence[ex.Run], agent: str, *elements: str) -> np.ndarray:
-    """First and last of the mean of elements of an agent's action, all of them by default."""
+    """Return first and last of the mean of an agent's action elements (default: all)."""
     names = elements or runs[0].env.action_space(agent).names
     return ex.logged_ends(runs, *(log_keys.action(agent, name) for name in names))
 
 
 def loan_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
-    """Directions in loan; `ends` are measured under permutations of the groups.
+    """Check the directions in loan; `ends` are measured under permutations of the groups.
 
-    How much relief is forgiven and how much is paid out in a month were chosen by the relief, the
-    admissions and the defaults that are learned. Under every reading too few loans default for the
-    groups to differ by the limit.
+    The forgiven share of relief and the monthly payout cap were chosen by the learned relief,
+    admissions and defaults. Under every interpretation too few loans default for the groups to
+    differ by the limit.
     """
     thresholds = action_ends(runs, "admissions")
     relief = np.array([action_ends(runs, "debt_management", name)[1] for name in RELIEF])
@@ -113,26 +110,26 @@ def loan_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     return [
         ex.Check.higher("loan: thresholds fall (by)", thresholds[0], thresholds[1]),
         ex.Check.above(
-            f"loan: nearly everybody is admitted in the end (above {NEARLY_ALL})",
+            f"loan: nearly everybody is admitted at the end (above {NEARLY_ALL})",
             ex.logged_ends(runs, log_keys.metric("admission_rate"))[1],
             NEARLY_ALL,
             "calibrated",
         ),
         ex.Check.below(
-            "loan: relief ends near the published fixed policy's,"
+            "loan: relief ends near that of the published fixed policy,"
             f" {' and '.join(f'{share:g}' for share in RELIEF.values())} (off by less than {NEAR})",
             np.max(away, axis=0),
             NEAR,
             "calibrated",
         ),
         ex.Check.above(
-            "loan: some loans default (share of those that end)",
+            "loan: some loans default (share of the loans that end)",
             -ex.logged_ends(runs, log_keys.metric("default_rate"))[1],
             kind="calibrated",
         ),
         ex.Check.below(
-            f"loan: default rates of the groups end alike (difference beyond luck below {SIMILAR})",
-            ex.beyond(*ex.disparity(ends, DEFAULTS)),
+            f"loan: the groups' default rates end alike (excess over the null below {SIMILAR})",
+            ex.excess(*ex.disparity(ends, DEFAULTS)),
             SIMILAR,
             "by construction",
         ),
@@ -140,10 +137,10 @@ def loan_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
 
 
 def health_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
-    """Directions in health.
+    """Check the directions in health.
 
-    Beds by people, and how far public health moves features, were chosen by the planner's largest
-    share.
+    Beds by people, and how much public health changes features, were chosen by the planner's
+    largest share.
     """
     premium = action_ends(runs, "insurer", "premium")
     public, subsidies, beds, rollover = (
@@ -151,7 +148,7 @@ def health_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
         for kind in ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
     )
     return [
-        ex.Check.higher("health: premiums climb (by)", premium[1], premium[0]),
+        ex.Check.higher("health: premiums rise (by)", premium[1], premium[0]),
         ex.Check.above(
             f"health: premiums end near the cap (above {NEAR_CAP})", premium[1], NEAR_CAP
         ),
@@ -170,7 +167,7 @@ def health_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
 
 
 def education_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
-    """Directions in education.
+    """Check the directions in education.
 
     Terms, salaries and tuition were chosen by the planner's shares.
     """
@@ -188,20 +185,20 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
             "calibrated",
         ),
         ex.Check.higher(
-            "education: and diversity incentives more than the university (by)",
+            "education: the planner gives diversity incentives more than the university (by)",
             diversity,
             university,
             "calibrated",
         ),
         ex.Check.higher(
-            "education: the university's share for salaries falls from the first quarter of the"
+            "education: the university's share for salaries falls after the first quarter of the"
             " epochs (by)",
             early,
             ex.first_and_last(salaries)[1],
         ),
         *(
             ex.Check.higher(
-                f"education: {kind} rise{'s' * (kind == 'mentorship')} from the first epoch (by)",
+                f"education: {kind} rise{'s' * (kind == 'mentorship')} after the first epoch (by)",
                 *action_ends(runs, "university", kind)[::-1],
             )
             for kind in ("scholarships", "mentorship")

@@ -1,4 +1,4 @@
-"""F-MACEM and two gradient learners on the loan system and its simplified form."""
+"""F-MACEM and two gradient learners on the loan environment and its simplified form."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
 
 FULL, SIMPLE = "loan", "loan_simple"
-# Name -> how it is written.
+# Name -> label.
 ALGORITHMS = {"f-macem": "F-MACEM", "f-mappo": "F-MAPPO", "f-maddpg": "F-MADDPG"}
 OURS, *OTHERS = ALGORITHMS
 OBJECTIVE = "half-direct"
@@ -20,9 +20,9 @@ STEPS, CURVE, START, FINAL = "steps", "curve", "start", "final"
 
 @ex.experiments.register("mafe-fig11")
 class MafeFig11(ex.ComparisonFigure):
-    """Three algorithms, two environments, equally many environment steps."""
+    """Three algorithms in two environments, with equally many environment steps."""
 
-    title = "F-MACEM beside F-MAPPO and F-MADDPG"
+    title = "MAFE figure 11: F-MACEM, F-MAPPO and F-MADDPG"
     source = "MAFE, figure 11 and appendix D.6"
     claim = (
         'on the full loan system "F-MACEM achieves significantly better performance on the'
@@ -54,7 +54,7 @@ class MafeFig11(ex.ComparisonFigure):
     )
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Three algorithms on two environments."""
+        """Return three algorithms in two environments."""
         assert size.episodes is not None
         episodes = min(3 * size.episodes, 100)
         simple = dataclasses.replace(size, people=None, episodes=episodes)
@@ -65,7 +65,7 @@ class MafeFig11(ex.ComparisonFigure):
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
-        """Learning curves, and scores before and after training in the same held-out episodes."""
+        """Return learning curves, and scores before and after training in held-out episodes."""
         starts = [ex.untrained_run(run, ends[0].episodes) for run in runs]
         curves = ex.logged_curves(runs, log_keys.OBJECTIVE)
         per_epoch = runs[0].config.algorithm_args["episodes_per_epoch"]
@@ -78,21 +78,21 @@ class MafeFig11(ex.ComparisonFigure):
         }
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:
-        """Both systems in one."""
+        """Return one table of both environments."""
         found = {
             (name.replace("_", " "), ALGORITHMS[algorithm]): one
             for name, algorithms in data.items()
             for algorithm, one in algorithms.items()
         }
         caption = (
-            "Objective in held-out episodes, the same for all within a seed; interquartile mean"
-            " over seeds (95% interval)."
+            "Objective in held-out episodes, the same episodes for all within a seed;"
+            " interquartile mean over seeds [95% CI]."
         )
         head = ["environment", "algorithm", "untrained", "trained"]
         return [ex.columns_table(head, found, caption, [START, FINAL])]
 
     def figures(self, data: ex.Compared) -> dict[str, Figure]:
-        """Learning curves."""
+        """Return the learning curves."""
         panels = [
             ex.Curves(
                 {

@@ -1,4 +1,4 @@
-"""Groups at the start: the core attribute of each environment by group, at reset."""
+"""Core attribute of each environment by group, at the start of an episode."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from fairgym.results.numbers import number
 from fairgym.utils import make
 
 ENVIRONMENTS = ("health", "loan", "education")
-# Standardised mean differences that are called small or medium, not negligible and not large
+# Limits of standardised mean differences called small or medium, not negligible or large
 SMALL, LARGE = 0.2, 0.8
 BINS = 40
 
@@ -26,17 +26,17 @@ BINS = 40
 class MafeFig5(ex.Experiment):
     """Distributions of health risk, qualification score and baseline GPA."""
 
-    title = "Groups at the start of an episode"
+    title = "MAFE figure 5: groups at the start of an episode"
     source = "MAFE, figure 5"
     claim = (
-        "each environment starts with groups whose core attribute differs slightly: distributions"
-        f" overlap, with a standardised mean difference from {SMALL} to {LARGE} between groups"
-        " (health: between the two regions furthest apart)"
+        "groups start with slightly different distributions of the core attribute: they overlap,"
+        f" with a standardised mean difference from {SMALL} to {LARGE} between groups (health:"
+        " between the two most different regions)"
     )
     sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(people=10_000))
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Environment -> its groups, and everybody's attribute and group, a row per seed."""
+        """Return environment -> groups, and everybody's attribute and group, one row per seed."""
         data = {}
         for name in ENVIRONMENTS:
             env = make(name, population=size.people)
@@ -57,9 +57,9 @@ class MafeFig5(ex.Experiment):
         return data
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """One check per environment.
+        """Make one check per environment.
 
-        They cannot fail: the data's `bias_strength` is solved for a difference of 0.5.
+        The checks cannot fail: `bias_strength` is solved for a difference of 0.5.
         """
         rows, checks = [], []
         for name, one in data.items():
@@ -75,10 +75,10 @@ class MafeFig5(ex.Experiment):
                 cells = [ex.iqm_text(means), f"{share:.0%}"]
                 rows.append([name, one["label"], words(group), *cells])
         head = ["environment", "attribute", "group", "mean", "people"]
-        caption = "Mean over the group's people, interquartile mean over seeds (95% interval)."
+        caption = "Mean over the people of the group; interquartile mean over seeds [95% CI]."
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption="People of all seeds together; a group's percentages add up to 100, dashed"
+            caption="People of all seeds together. The percentages of a group add up to 100. Dashed"
             " lines are means.",
             tables=[ex.Table(head, rows, caption)],
             checks=checks,

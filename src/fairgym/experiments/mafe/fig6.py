@@ -1,8 +1,8 @@
-"""Interventions against none: everything else, luck included, is equal.
+"""Interventions compared with none, in paired episodes.
 
-Policies are fixed. An intervention is a number of the environment (beds, the chance to improve) or
-a part of a fixed policy (relief, scholarships). Episodes are carried on past a failure of bank,
-insurer or university, so that both arms are as long.
+Policies are fixed. An intervention is a parameter of the environment (beds, the probability of
+improvement) or a part of a fixed policy (relief, scholarships). Episodes continue after a failure
+of the bank, insurer or university, so that both arms have the same length.
 """
 
 import dataclasses
@@ -26,19 +26,19 @@ from fairgym.report import style
 from fairgym.results.labels import title
 from fairgym.utils import make
 
-PLAUSIBLE = "plausible_fixed_policy"  # of education's baselines
+PLAUSIBLE = "plausible_fixed_policy"  # baseline of education
 
-# (environment, parameters, step) -> above and below of a ratio
+# (environment, parameters, step) -> numerator and denominator of a ratio
 Indicator = Callable[[Any, Any, RecordedStep], tuple[Array, Array]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
-    """One side of a comparison.
+    """Arm of a comparison.
 
     Attributes:
-        params: Parameters that differ from the environment's default; a text is the name of a
-            constructor argument whose value is taken.
+        params: Parameters that differ from the environment's defaults. A string is the name of a
+            constructor argument whose value is used.
         policy: Parts of the fixed policy that differ from the baseline.
     """
 
@@ -48,19 +48,20 @@ class Arm:
 
 @dataclasses.dataclass(frozen=True)
 class Intervention:
-    """One panel.
+    """Intervention, shown in one panel.
 
     Attributes:
         environment: Name of the environment.
         baseline: Fixed joint policy of both arms, by its name in `env.spec.baselines`.
-        indicator: Number that is looked at.
+        indicator: Indicator that is measured.
         what: Name of the indicator.
-        falls: True if the indicator is better when it is lower.
-        running: True if it is summed over all steps so far (rates), False if it is of each step.
+        falls: Whether lower values of the indicator are better.
+        running: Whether the indicator is summed over all steps so far (rates); if not, it is that
+            of each step.
         kind: Kind of the check of its direction.
-        name: What is done.
+        name: Name of the intervention.
         without: Arm without the intervention.
-        given: Arm with it.
+        given: Arm with the intervention.
     """
 
     environment: str
@@ -75,7 +76,7 @@ class Intervention:
     given: Arm = Arm()
 
     def of(self, name: str, without: Arm, given: Arm) -> "Intervention":
-        """The same with what is done."""
+        """Return a copy with a name and two arms."""
         return dataclasses.replace(self, name=name, without=without, given=given)
 
 
@@ -105,7 +106,7 @@ def _graduation_of_minority(env: Any, params: Params, step: RecordedStep) -> tup
 def _utility_of_minority(
     env: Any, params: EducationParams, step: RecordedStep
 ) -> tuple[Array, Array]:
-    """Mean utility of a minority worker, equations (22) and (23)."""
+    """Return the mean utility of a minority worker, equations (22) and (23)."""
     people = env.people(step.before)
     salary = jnp.float32(env.spec.baselines[PLAUSIBLE]["employer"])
     utility = utility_of_worker(
@@ -136,12 +137,12 @@ _UTILITY = Intervention(
     PLAUSIBLE,
     _utility_of_minority,
     "utility of minority workers",
-    kind="by construction",  # the utility is defined to rise by the supplement
+    kind="by construction",  # by definition, the utility rises by the supplement
 )
 
-# Hospitals cost nothing in any arm, so that no insurer fails.
+# Hospitals cost nothing in either arm, so that no insurer fails.
 _HEALTH = {"hospital_cost": 0.0}
-# Money is no object: what one thing costs is not missing elsewhere, and all are admitted.
+# Unlimited money: spending on one thing leaves the rest unchanged, and everybody is admitted.
 _RICH = {"reserve_at_start": 1e9, "seats_per_unit": "population"}
 
 
@@ -179,7 +180,7 @@ INTERVENTIONS = (
         _university(0.0, 0.3, 0.0, 0.0, 0.7),
         _university(0.0, 0.3, 0.0, 0.2, 0.5),
     ),
-    # salaries cost so little that any budget pays the highest supplement, or so much that none does
+    # salaries cost so little that any budget pays the highest supplement, or so much that none can
     _UTILITY.of(
         "unlimited diversity money",
         Arm({"max_salary": 1e9}),
@@ -196,7 +197,7 @@ def _episodes(
     policies: Mapping[str, AnyPolicy],
     keys: Key[Array, "..."],
 ) -> PyTree:
-    """Above and below of the indicator: one row per key, one column per step."""
+    """Return numerator and denominator of the indicator: a row per key, a column per step."""
 
     def one(key: PRNGKeyArray) -> PyTree:
         return record(env, params, policies, key, pick=lambda step: indicator(env, params, step))
@@ -205,7 +206,7 @@ def _episodes(
 
 
 def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dict[str, Any]:
-    """The indicator without and with an intervention, a row per seed, a column per step."""
+    """Return the indicator without and with an intervention: a row per seed, a column per step."""
     env = make(intervention.environment, population=people)
     keys = jnp.stack([jax.random.key(seed) for seed in seeds])
     found: dict[str, PyTree] = {"unit": env.spec.time_unit}
@@ -230,25 +231,25 @@ def curves(intervention: Intervention, people: int, seeds: Sequence[int]) -> dic
 
 @ex.experiments.register("mafe-fig6")
 class MafeFig6(ex.Experiment):
-    """Eight interventions, that of the loan system at two thresholds."""
+    """Eight interventions; the loan intervention is shown at two thresholds."""
 
-    title = "Interventions against none"
+    title = "MAFE figure 6: effect of eight interventions"
     source = "MAFE, figure 6 and appendix D.1"
     claim = (
         '"significant improvements when interventions are applied compared to baseline scenarios":'
         " beds, insurance and public health lower mortality, relief raises qualification scores,"
-        " tertiary money, scholarships and mentors raise graduation rates, diversity incentives"
+        " tertiary money, scholarships and mentors raise graduation rates, and diversity incentives"
         " raise the utility of workers of the disadvantaged group"
     )
     sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(people=1_000))
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """One entry per intervention."""
+        """Return one entry per intervention."""
         assert size.people is not None
         return [curves(one, size.people, seeds) for one in INTERVENTIONS]
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """Each intervention's indicator at the end, paired by seed."""
+        """Check each intervention's indicator at the end, paired by seed."""
         checks, ends = [], {}
         for one, found in zip(INTERVENTIONS, data, strict=True):
             without, given = found["without"][:, -1], found["with"][:, -1]
@@ -258,11 +259,11 @@ class MafeFig6(ex.Experiment):
             checks.append(ex.Check.higher(statement, *gain, one.kind))
             ends[one.environment, one.name, one.what] = {"without": without, "with": given}
         head = ["environment", "intervention", "indicator", "without", "with"]
-        caption = "At the end of the episode, interquartile mean over seeds (95% interval)."
+        caption = "At the end of the episode; interquartile mean over seeds [95% CI]."
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption="Lines are means over seeds, bands one standard deviation over seeds;"
-            " solid: without, dashed: with the intervention.",
+            caption="Lines are means over seeds, bands are one standard deviation over seeds."
+            " Solid: without, dashed: with the intervention.",
             tables=[ex.columns_table(head, ends, caption)],
             checks=checks,
         )

@@ -1,4 +1,4 @@
-"""Effect of each kind of term in the objective on every kind of term."""
+"""Effect of the terms in the objective on every kind of term."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -14,25 +14,25 @@ from fairgym.results.labels import title
 
 ENVIRONMENTS = ("health", "loan", "education")
 ALL = "uniform"
-# Objective -> what it consists of.
+# Objective -> its terms.
 OBJECTIVES = {"direct": "direct", "direct-fair": "direct + fair", ALL: "direct + fair + rate"}
-# Where an episode that fails at once is among the best if it ranks by its score.
+# Environments where an episode that fails at once is among the best if it ranks by its score.
 LITERAL, FRAGILE = "failed episodes rank by score", ("loan", "education")
 NAMES = {"direct": "direct rewards", "fair": "fairness", "rate": "rates"}
 
 
 @ex.experiments.register("mafe-fig7")
 class MafeFig7(ex.ComparisonFigure):
-    """Learning curves of the sum of direct, fairness and rate terms."""
+    """Learning curves of the sums of direct, fairness and rate terms."""
 
     caption = ex.CAPTION
-    title = "Learning curves under three objectives"
+    title = "MAFE figures 4 and 7: learning curves under three objectives"
     source = "MAFE, figures 4 and 7, section 6.2 and appendix D.2"
     claim = (
         'the objective that incorporates all reward categories "shows steady improvement across'
         ' all reward types during training"; in loan, "excluding rate-based rewards causes the'
-        ' corresponding reward curve to plateau at a significantly lower value"; in education the'
-        ' rates of a learner of direct rewards alone only return "approximately" to their "starting'
+        ' corresponding reward curve to plateau at a significantly lower value"; in education, with'
+        ' direct rewards alone, the rates only return "approximately" to their "starting'
         ' point by the final epoch on average"; health "shows'
         ' smaller performance differences between training configurations"'
     )
@@ -40,7 +40,7 @@ class MafeFig7(ex.ComparisonFigure):
     sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Three objectives in three environments, and two of them where failing may win."""
+        """Return three objectives in three environments, and runs that rank failures by score."""
         runs = {
             f"{name}/{objective}": ex.run_config(name, size, objective)
             for name in ENVIRONMENTS
@@ -53,17 +53,18 @@ class MafeFig7(ex.ComparisonFigure):
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
-        """Kind -> sum of the terms of that kind.
+        """Return kind -> sum of the terms of that kind.
 
-        "curve" and "learned" are of the candidates and of the learned policy, (seeds, epochs);
-        "whole" is the mean over the first's epochs, "final" of held-out episodes, (seeds,). Beside
-        the kinds "luck" is the fairness that luck alone leaves, (seeds, permutations), "survived"
-        the share of held-out episodes that do not fail, (seeds,), and "excess" of all terms'
-        untrained and learned policies the fairness beyond luck, (2, seeds).
+        "curve" and "learned" are those of the candidates and of the learned policy, (seeds,
+        epochs). "whole" is the mean of "curve" over the epochs, and "final" is from held-out
+        episodes, (seeds,). Further keys: "null" is the null distribution of fairness, (seeds,
+        permutations), and "survived" the share of held-out episodes that do not fail, (seeds,).
+        With all terms, "excess" is the excess of fairness of the untrained and the learned
+        policies over the null, (2, seeds).
         """
         env = runs[0].env
         found: dict[str, PyTree] = {
-            "luck": ex.by_luck(ends, env),
+            "null": ex.null_sums(ends, env),
             "survived": ex.survival(ends),
         }
         for kind in ex.KINDS:
@@ -77,11 +78,11 @@ class MafeFig7(ex.ComparisonFigure):
             }
         if runs[0].config.objective == ALL:
             starts = [ex.untrained_run(run, ends[0].episodes, self.permutations) for run in runs]
-            found["excess"] = np.array([_beyond(of, env) for of in (starts, ends)])
+            found["excess"] = np.array([_excess(of, env) for of in (starts, ends)])
         return found
 
     def checks(self, data: PyTree) -> list[ex.Check]:
-        """Improvement, the plateau in loan, and the differences between objectives."""
+        """Check improvement, the plateau in loan, and the differences between objectives."""
         apart = {name: differences(found) for name, found in _published(data).items()}
         return [
             *_improvement(data),
@@ -97,7 +98,7 @@ class MafeFig7(ex.ComparisonFigure):
         ]
 
     def tables(self, data: PyTree) -> list[ex.Table]:
-        """Final policies, differences between objectives, and other readings of the rates."""
+        """Return final policies, differences between objectives, and other rates."""
         published = _published(data)
         apart = ex.Table(
             ["environment", "difference between objectives", "over whole curves"],
@@ -105,13 +106,13 @@ class MafeFig7(ex.ComparisonFigure):
                 [name, *(ex.mean_text(differences(found, of)) for of in ("excess", "whole"))]
                 for name, found in published.items()
             ],
-            "How much the objectives differ per term, as the notes define it, fairness beyond luck"
-            " but for whole curves (95% jackknife interval).",
+            "Difference between the objectives per term, as defined in the notes; fairness is the"
+            " excess over the null, except for whole curves [95% jackknife CI].",
         )
-        return [_final_table(data), apart, _readings_table(published)]
+        return [_final_table(data), apart, _rates_table(published)]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
-        """Learning curves, environments below each other, kinds side by side."""
+        """Return the learning curves, one row per environment, one column per kind."""
         panels = [
             ex.Curves(
                 {
@@ -130,7 +131,7 @@ class MafeFig7(ex.ComparisonFigure):
 
 
 def _published(data: PyTree) -> dict[str, Any]:
-    """Numbers of the published objectives, with what is beyond luck of their final policies."""
+    """Return the numbers of the published objectives, with the excess over the null."""
     return {
         name: {objective: _with_excess(found[objective]) for objective in OBJECTIVES}
         for name, found in data.items()
@@ -146,36 +147,36 @@ def _improvement(data: PyTree) -> list[ex.Check]:
             statement = f"{name}, all terms in the objective: improvement of {NAMES[kind]}"
             checks.append(ex.Check.higher(statement, last, first))
         statement = (
-            f"{name}, all terms in the objective: improvement of fairness beyond luck, from the"
-            " untrained policies to the learned ones"
+            f"{name}, all terms in the objective: improvement of fairness (excess over the null)"
+            " from the untrained to the learned policies"
         )
         checks.append(ex.Check.higher(statement, *objectives[ALL]["excess"][::-1]))
     return checks
 
 
-def _beyond(episodes: ex.Ends, env: Environment) -> np.ndarray:
-    """Fairness beyond luck, (seeds,)."""
-    return ex.beyond(ex.score(episodes, ex.category(env, "fair")), ex.by_luck(episodes, env))
+def _excess(episodes: ex.Ends, env: Environment) -> np.ndarray:
+    """Return the excess of fairness over the null, (seeds,)."""
+    return ex.excess(ex.score(episodes, ex.category(env, "fair")), ex.null_sums(episodes, env))
 
 
 def _with_excess(found: Mapping[str, PyTree]) -> dict[str, Any]:
-    """The same with what is beyond luck of the final policies, by kind; rewards have no luck."""
-    luck = {kind: found["luck"] if kind == "fair" else np.zeros((1, 1)) for kind in ex.KINDS}
+    """Add the excess of the final policies over the null, by kind; rewards have no null."""
+    null = {kind: found["null"] if kind == "fair" else np.zeros((1, 1)) for kind in ex.KINDS}
     return dict(found) | {
-        kind: found[kind] | {"excess": ex.beyond(found[kind]["final"], luck[kind])}
+        kind: found[kind] | {"excess": ex.excess(found[kind]["final"], null[kind])}
         for kind in ex.KINDS
     }
 
 
 def _plateaus(data: PyTree) -> list[ex.Check]:
-    """Rates under objectives without rates: flat in education, lower in loan."""
+    """Check rates under objectives without rates: flat in education, lower in loan."""
     rises = {}
     for objective in (ALL, "direct"):
         first, last = ex.first_and_last(data["education"][objective]["rate"]["curve"])
         rises[objective] = last - first
     statement = (
-        "education: with direct rewards alone the rates do not improve (by less than a tenth of"
-        " what they improve by with all terms; below that by)"
+        "education: with direct rewards alone the rates do not improve (less than a tenth of the"
+        " improvement with all terms; below that by)"
     )
     checks = [ex.Check.higher(statement, 0.1 * rises[ALL], rises["direct"])]
     for other in ("direct", "direct-fair"):
@@ -189,21 +190,21 @@ def _final_table(data: PyTree) -> ex.Table:
     words = OBJECTIVES | {LITERAL: f"{OBJECTIVES['direct-fair']}, {LITERAL}"}
     found = {
         (name, words[objective]): {NAMES[kind]: own[kind]["final"] for kind in ex.KINDS}
-        | {f"fairness{ex.BY_LUCK}": own["luck"], "survived": own["survived"]}
+        | {f"fairness{ex.NULL_MEAN}": own["null"], "survived": own["survived"]}
         for name, objectives in data.items()
         for objective, own in objectives.items()
     }
     return ex.columns_table(
         ["environment", "objective", *next(iter(found.values()))],
         found,
-        "Sums of normalised terms of the final policies in held-out episodes, interquartile"
-        f" mean over seeds (95% interval). {ex.LUCK} “Survived” is the share of the episodes that"
-        " do not fail. In training failed episodes rank below all others, but for one line of loan"
-        " and education.",
+        "Sums of normalised terms of the final policies in held-out episodes; interquartile mean"
+        f" over seeds [95% CI]. {ex.NULL_NOTE} “Survived” is the share of episodes that do not"
+        " fail. In training, failed episodes rank below all others, except in one row of loan and"
+        " of education.",
     )
 
 
-def _readings_table(data: PyTree) -> ex.Table:
+def _rates_table(data: PyTree) -> ex.Table:
     rows = [
         [
             name,
@@ -215,20 +216,26 @@ def _readings_table(data: PyTree) -> ex.Table:
         for objective, kinds in objectives.items()
     ]
     return ex.Table(
-        ["environment", "objective", "learned policy, epoch 1", "its end", "whole curve"],
+        [
+            "environment",
+            "objective",
+            "learned policy, epoch 1",
+            "learned policy, end",
+            "whole curve",
+        ],
         rows,
-        "The rates in other readings: of the learned policy after the first epoch and in the"
+        "Other measures of the rates: of the learned policy after the first epoch and in the"
         " last tenth of the epochs, and the mean of the plotted curve.",
     )
 
 
 def differences(objectives: Mapping[str, PyTree], of: str = "excess") -> np.ndarray:
-    """Best less worst objective per term, averaged over the kinds, as jackknife pseudo-values.
+    """Return best minus worst objective per term, averaged over kinds, as jackknife pseudo-values.
 
-    The largest of several noisy means less the smallest is never below 0, also where nothing
-    differs. The pseudo-value of seed i, n d - (n - 1) d_i with d_i the difference without that
-    seed, takes about half of this away; mean and t interval of the pseudo-values are those of the
-    jackknife (Tukey 1958).
+    The largest minus the smallest of several noisy means is never below 0, even where nothing
+    differs. The pseudo-value of seed i is n d - (n - 1) d_i, where d_i is the difference without
+    that seed; it removes about half of this bias. Mean and t interval of the pseudo-values are
+    those of the jackknife (Tukey 1958).
 
     Returns:
         One number per seed.

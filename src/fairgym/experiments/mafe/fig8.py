@@ -1,4 +1,4 @@
-"""All agents trained, one agent trained, and a fixed policy, in the loan system."""
+"""All agents trained, one agent trained, and a fixed policy, in the loan environment."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -18,9 +18,9 @@ FIXED, EVERY, SEARCH = "fixed policy", "all trained", "grid search"
 
 @ex.experiments.register("mafe-fig8")
 class MafeFig8(ex.ComparisonFigure):
-    """A fixed policy, each agent trained alone, all trained."""
+    """Fixed policy, each agent trained alone, and all agents trained."""
 
-    title = "One agent learning, and all of them"
+    title = "MAFE figure 8: one agent trained, and all agents trained"
     source = "MAFE, figure 8 and appendix D.3"
     claim = (
         'in loan, "allowing agents to learn, rather than relying on fixed or heuristic policies,'
@@ -30,14 +30,14 @@ class MafeFig8(ex.ComparisonFigure):
     sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
     following = 3
     caption = (
-        "Faint dots are seeds; dark ones interquartile means over seeds with stratified bootstrap"
-        " 95% intervals."
+        "Faint dots are seeds; dark dots are interquartile means over seeds with stratified"
+        " bootstrap 95% intervals."
     )
     height = 3.0
     rotation = 0
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """The grid search, and all agents trained."""
+        """Return the grid search, and all agents trained."""
         search = ex.RunConfig(
             "loan",
             environment_args={"population": size.people},
@@ -47,7 +47,7 @@ class MafeFig8(ex.ComparisonFigure):
         return {SEARCH: search, EVERY: ex.run_config("loan", size)}
 
     def then(self, size: ex.Size, runs: ex.Runs) -> ex.Grid:
-        """Each agent alone beside the fixed policy of the others."""
+        """Return each agent trained alone, with the fixed policy for the others."""
         fixed = fixed_policy(runs[SEARCH])
         return {
             f"only {agent.replace('_', ' ')}": ex.run_config(
@@ -57,11 +57,11 @@ class MafeFig8(ex.ComparisonFigure):
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
-        """The objective, and the queue."""
+        """Return the objective and the measures of the queue."""
         return {SCORE: ex.score(ends, runs[0].objective), **queue(runs[0].env, ends)}
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> ex.Compared:
-        """The fixed policy, each agent trained alone, and all of them."""
+        """Measure the fixed policy, each agent trained alone, and all agents trained."""
         assert size.held_out is not None
         every = runs[EVERY]
         env, params, episodes = every[0].env, every[0].params, size.held_out
@@ -74,7 +74,7 @@ class MafeFig8(ex.ComparisonFigure):
         return {"": {FIXED: self.numbers("", every, fixed), **learned}}
 
     def checks(self, data: ex.Compared) -> list[ex.Check]:
-        """All above each alone, each alone above none; paired by seed."""
+        """Check all against each alone, and each alone against none, paired by seed."""
         alone = [name for name in data[""] if name not in (FIXED, EVERY)]
         claims = [
             ex.Claim(f"{EVERY} scores above {name} (by)", *ex.pair(EVERY, name, SCORE))
@@ -87,36 +87,36 @@ class MafeFig8(ex.ComparisonFigure):
         return [claim.check(data) for claim in claims]
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:
-        """The objective, and who waits."""
+        """Return the objective, and the waits."""
         found = data[""]
         waits = [column for column in found[EVERY] if column != SCORE]
         caption = (
-            "The uniform objective in held-out episodes, the same for all within a seed;"
-            " interquartile mean over seeds (95% interval)."
+            "The uniform objective in held-out episodes, the same episodes for all within a seed;"
+            " interquartile mean over seeds [95% CI]."
         )
         return [
             ex.columns_table("trained", found, caption, [SCORE]),
-            ex.columns_table("trained", found, f"**Who waits.** {COLUMNS} {ex.LUCK}", waits),
+            ex.columns_table("trained", found, f"**Waits.** {COLUMNS} {ex.NULL_NOTE}", waits),
         ]
 
     def panels(self, data: ex.Compared) -> list[ex.Panel]:
-        """The objective."""
+        """Return the objective."""
         return [ex.Panel(data[""], [SCORE], "Loan: objective ↑", "score in held-out episodes")]
 
     def figures(self, data: ex.Compared) -> dict[str, Figure]:
-        """Dots with some room at the sides."""
+        """Return the dots, with some room at the sides."""
         (figure,) = super().figures(data).values()
         figure.axes[0].set_xlim(-0.5, len(data[""]) - 0.5)
         return {"": figure}
 
     def colour(self, label: str, index: int) -> str:
-        """The fixed policy, one agent trained, all of them."""
+        """Return one colour each for the fixed policy, one agent trained and all trained."""
         fixed = {FIXED: style.BASELINE_COLOUR, EVERY: style.POLICY_COLOURS[1]}
         return fixed.get(label, style.POLICY_COLOURS[0])
 
 
 def fixed_policy(searches: Sequence[ex.Run]) -> dict[str, Any]:
-    """Fixed policy by agent: the median over grid searches, rounded; the queue is random.
+    """Return the fixed policy by agent: the rounded median over grid searches, random queue.
 
     Args:
         searches: Finished runs of the grid search.

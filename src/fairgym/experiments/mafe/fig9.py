@@ -1,4 +1,4 @@
-"""Cost of fairness: reward and fairness as the weight moves from one to the other."""
+"""Cost of fairness: reward and fairness as the weight moves between them."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,19 @@ from fairgym.results.labels import title
 from fairgym.statistics.intervals import interquartile_mean
 
 ENVIRONMENTS = ("health", "loan", "education")
-MODERATE = 0.3  # the lambda up to which the trade-off is to be small
-SMALL = 0.1  # of the reward at lambda = 1
-LABEL_ROOM = 0.08  # of a panel's width and height
+MODERATE = 0.3  # from lambda 1 down to it, the trade-off should be small
+SMALL = 0.1  # share of the reward at lambda = 1
+LABEL_ROOM = 0.08  # share of a panel's width and height
 REWARD, FAIRNESS, SURVIVED = "reward", "fairness", "survived"
-LUCK = FAIRNESS + ex.BY_LUCK
-LOW = 0.1  # the lambda up to which it is shown what failing episodes win if they may
+NULL = FAIRNESS + ex.NULL_MEAN
+LOW = 0.1  # up to this lambda, runs in which failed episodes rank by score are shown
 
 
 @ex.experiments.register("mafe-fig9")
 class MafeFig9(ex.ComparisonFigure):
-    """F-MACEM at weights lambda for rewards and 1 - lambda for fairness."""
+    """F-MACEM with weights lambda for rewards and 1 - lambda for fairness."""
 
-    title = "The frontier of reward and fairness"
+    title = "MAFE figure 9: reward and fairness frontier"
     source = "MAFE, figure 9 and appendix D.4"
     claim = (
         '"only a subtle trade-off between maximizing rewards and maintaining fairness"; "the most'
@@ -38,8 +38,8 @@ class MafeFig9(ex.ComparisonFigure):
     )
     caption = (
         "Points are interquartile means over seeds, joined in the order of lambda and labelled with"
-        " it where there is room; hollow ones are dominated: another point has more of both. Faint"
-        " dots are seeds."
+        " it where there is room. Hollow points are dominated: another point is better in both."
+        " Faint dots are seeds."
     )
     sizes: ClassVar = {
         "paper": dataclasses.replace(
@@ -55,7 +55,7 @@ class MafeFig9(ex.ComparisonFigure):
     }
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Every lambda in three environments, and the lowest ones where failing may win."""
+        """Return every lambda in three environments, and the lowest ones with failures by score."""
         assert size.weights is not None
         points = [(name, weight) for name in ENVIRONMENTS for weight in size.weights]
         literal: dict[str, Any] = {"algorithm_args": size.training() | {"failed_last": False}}
@@ -66,20 +66,20 @@ class MafeFig9(ex.ComparisonFigure):
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
-        """Reward, fairness, this also by luck alone, and survival."""
+        """Return reward, fairness with its null distribution, and survival."""
         env = runs[0].env
         fair = sum(env.metrics[term].kind == "fair" for term in env.spec.terms)
         return {
             REWARD: ex.score(ends, Objective.frontier(env, 1.0)),
             FAIRNESS: ex.score(ends, Objective.frontier(env, 0.0)),
-            LUCK: ex.by_luck(ends, env) / fair,
+            NULL: ex.null_sums(ends, env) / fair,
             SURVIVED: ex.survival(ends),
         }
 
     def checks(self, data: ex.Compared) -> list[ex.Check]:
-        """Loss of reward at a moderate lambda, and at 0, and gain of fairness, per environment.
+        """Check the loss of reward at a moderate lambda and at 0, and the gain of fairness.
 
-        Where most reward is lost is no prediction: at lambda 0 the objective does not see rewards.
+        Where most reward is lost is not predicted: at lambda 0 the objective has no rewards.
         """
         checks = []
         for name, labelled in data.items():
@@ -87,13 +87,14 @@ class MafeFig9(ex.ComparisonFigure):
             reward = {weight: one[REWARD] for weight, one in found.items()}
             moderate = min(weight for weight in reward if weight >= MODERATE)
             above = reward[1.0] - reward[moderate]
-            excess = [ex.beyond(one[FAIRNESS], one[LUCK]) for one in found.values()]
+            excess = [ex.excess(one[FAIRNESS], one[NULL]) for one in found.values()]
             ranks = np.argsort(excess, axis=0).argsort(axis=0)
             places = np.argsort([-weight for weight in found]).argsort()
             fairer = [np.corrcoef(places, seed)[0, 1] for seed in ranks.T]
             checks += [
                 ex.Check.above(
-                    f"{name}: fairness beyond luck improves with its weight (rank correlation)",
+                    f"{name}: fairness (excess over the null) improves with its weight (rank"
+                    " correlation)",
                     fairer,
                 ),
                 ex.Check.higher(
@@ -112,27 +113,27 @@ class MafeFig9(ex.ComparisonFigure):
         return checks
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:
-        """Every point."""
+        """Return every point."""
         caption = (
             "Means of normalised rewards and of normalised disparities in held-out episodes, and"
-            " the share of these episodes that do not fail; interquartile mean over seeds (95%"
-            f" interval). {ex.LUCK}"
+            " share of these episodes that do not fail; interquartile mean over seeds [95% CI]."
+            f" {ex.NULL_NOTE}"
         )
-        head = ["environment", "lambda", REWARD, FAIRNESS, LUCK, SURVIVED]
+        head = ["environment", "lambda", REWARD, FAIRNESS, NULL, SURVIVED]
         return [ex.columns_table(head, ex.by_place(data), caption)]
 
     def figures(self, data: ex.Compared) -> dict[str, Figure]:
-        """Reward over fairness, environments in panels."""
+        """Return reward over fairness, one panel per environment."""
         return {"": _plot({name: by_weight(found) for name, found in data.items()})}
 
 
 def by_weight(found: Mapping[str, ex.Columns]) -> dict[float, ex.Columns]:
-    """Weight -> columns, where failed episodes rank last."""
+    """Return weight -> columns, for runs in which failed episodes rank last."""
     return {float(label): one for label, one in found.items() if LITERAL not in label}
 
 
 def dominated(*scores: np.ndarray) -> np.ndarray:
-    """True for points of which another one has at least as much of everything, and more of some."""
+    """Return True for dominated points: another is at least as good in all and better in one."""
     points = np.stack(scores, axis=-1)
     more = points[None] > points[:, None]
     return np.any(np.any(more, axis=-1) & ~np.any(more.transpose(1, 0, 2), axis=-1), axis=1)

@@ -1,4 +1,4 @@
-"""Agents that see groups and agents that do not: what they learn, decide and leave behind."""
+"""Agents that observe groups and agents that do not: learning, decisions and their effects."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,60 +19,63 @@ from fairgym.results.labels import title, words
 from fairgym.wrappers import EndsAfter
 
 BLIND = {"observe_group": False}
-# Environment -> reading -> its arguments; the first one is what the paper trains.
-READINGS: dict[str, dict[str, dict[str, Any]]] = {
+# Environment -> setting -> arguments; the first setting is the paper's.
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "loan": {
-        "seen, a rule for each group": {},
-        "hidden, a rule for each group": BLIND,
-        "seen, one rule": {"action_groups": 1},
+        "observed, a rule per group": {},
+        "hidden, a rule per group": BLIND,
+        "observed, one rule": {"action_groups": 1},
         "hidden, one rule": BLIND | {"action_groups": 1},
     },
-    "education": {"seen": {}, "hidden": BLIND},
+    "education": {"observed": {}, "hidden": BLIND},
 }
 REFERENCE = {"loan": "published_fixed_policy", "education": "plausible_fixed_policy"}
 SCORE, SURVIVED = "objective", "survived"
-STATES = 16  # in which decisions are looked at
+STATES = 16  # number of states in which decisions are compared
 NOTHING = 1e-3  # standard deviations
-LITTLE = 0.05  # of the objective
-ALIKE = 0.05  # difference of two shares
+LITTLE = 0.05  # share of the objective
+ALIKE = 0.05  # difference between two shares
 
 
 @ex.experiments.register("mafe-groups")
 class MafeGroups(ex.ComparisonFigure):
-    """F-MACEM with groups seen and hidden; flips, and the groups' core attribute over time."""
+    """F-MACEM with groups observed or hidden: flips, calibration and the core attribute."""
 
-    title = "What agents make of a person's group"
+    title = "Beyond MAFE: counterfactual flips of the group, and hidden groups"
     source = "beyond MAFE, table 8"
     claim = (
-        "all of MAFE's agents see a person's group; counterfactual fairness (Kusner et al. 2017)"
-        " would have decisions not depend on it, and fairness through unawareness hides it, which"
-        " need not lessen disparities (Dwork et al. 2012); what decisions do to people shows later"
-        " than in the decisions (Liu et al. 2018); scores should mean the same in every"
-        " group (Kleinberg et al. 2017)"
+        "all of MAFE's agents observe each person's group; counterfactual fairness (Kusner et al."
+        " 2017) requires decisions that do not depend on it; fairness through unawareness hides it,"
+        " which need not reduce disparities (Dwork et al. 2012); effects of decisions on people are"
+        " delayed (Liu et al. 2018); scores should mean the same in every group (Kleinberg et al."
+        " 2017)"
     )
     caption = (
-        f"{ex.CAPTION} Means are of everybody of a group in all episodes that have not failed yet."
+        f"{ex.CAPTION} Values are means over everybody of a group, in all episodes that have not"
+        " failed yet."
     )
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """All terms weighed alike, with groups seen and hidden."""
+        """Return all terms weighted equally, with groups observed and hidden."""
         return {
-            f"{name}/{reading}": ex.run_config(
+            f"{name}/{setting}": ex.run_config(
                 name, size, environment_args={"population": size.people, **arguments}
             )
-            for name, readings in READINGS.items()
-            for reading, arguments in readings.items()
+            for name, settings in SETTINGS.items()
+            for setting, arguments in settings.items()
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
-        """Numbers of a reading.
+        """Return the numbers of a setting.
 
-        "ends" by column are (seeds,), "luck" what luck alone makes of the disparities among them
-        (seeds, permutations); "flips" by agent the relative changes (seeds,), "by_group"
-        the change of each group (seeds, groups); "course" the groups' mean core attribute (seeds,
-        groups, steps); "shares" those who fare well by third of the scores (seeds, thirds, groups),
-        "apart" how far apart the groups are in them (seeds,) and "apart by luck" as far as luck
-        alone makes it (seeds, permutations). The fixed policy has no flips.
+        - "ends": measures by column, (seeds,).
+        - "null": null distributions of the disparities among them, (seeds, permutations).
+        - "flips": relative change by a flip, by agent, (seeds,); none for the fixed policy.
+        - "by_group": change of each group, by agent, (seeds, groups).
+        - "course": mean core attribute of the groups, (seeds, groups, steps).
+        - "shares": shares of good outcomes by third of the scores, (seeds, thirds, groups).
+        - "difference": mean difference of these shares between the groups, (seeds,).
+        - "difference, null": its null distribution, (seeds, permutations).
         """
         flips = [flips_of(run) for run in runs]
         acting = [agent for agent in runs[0].env.agents if all(agent in one for one in flips)]
@@ -83,11 +86,11 @@ class MafeGroups(ex.ComparisonFigure):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Environment -> "groups", "attribute" and "readings": reading -> numbers."""
+        """Return environment -> "groups", "attribute" and "settings": setting -> numbers."""
         assert size.held_out is not None
         data: dict[str, PyTree] = {}
         for name, found in super().measure(size, runs, seeds).items():
-            several = runs[f"{name}/{next(iter(READINGS[name]))}"]
+            several = runs[f"{name}/{next(iter(SETTINGS[name]))}"]
             env, params = several[0].env, several[0].params
             fixed = fixed_policies(env, env.spec.baselines[REFERENCE[name]])
             ends = [
@@ -99,53 +102,53 @@ class MafeGroups(ex.ComparisonFigure):
                 "groups": env.spec.groups,
                 "attribute": words(env.spec.core_attribute),
                 "time_unit": env.spec.time_unit,
-                "readings": {**found, "fixed policy": {**measured, "flips": {}, "by_group": {}}},
+                "settings": {**found, "fixed policy": {**measured, "flips": {}, "by_group": {}}},
             }
         return data
 
     def checks(self, data: PyTree) -> list[ex.Check]:
-        """Use of what is seen, none of what is hidden; the cost of hiding.
+        """Check that observed groups are used, hidden groups are not, and the cost of hiding.
 
-        The cost alone can come out either way: networks use what they are given and nothing else,
-        and within thirds the limit is wider than what there is to find.
+        Only the cost can come out either way: networks use what they observe and nothing else, and
+        within thirds the limit is wider than the difference.
         """
         checks, kind = [], "by construction"
-        for name, readings in READINGS.items():
-            found = data[name]["readings"]
-            seen, hidden = (found[reading] for reading in list(readings)[:2])
-            for agent, values in seen["flips"].items():
+        for name, settings in SETTINGS.items():
+            found = data[name]["settings"]
+            observed, hidden = (found[setting] for setting in list(settings)[:2])
+            for agent, values in observed["flips"].items():
                 flip = f"{name}: {words(agent)}, change by a flip in standard deviations, group"
-                checks.append(ex.Check.above(f"{flip} seen", values, NOTHING, kind))
+                checks.append(ex.Check.above(f"{flip} observed", values, NOTHING, kind))
                 if agent in hidden["flips"]:
                     statement, changed = f"{flip} hidden (below {NOTHING})", hidden["flips"][agent]
                     checks.append(ex.Check.below(statement, changed, NOTHING, kind))
             checks.append(
                 ex.Check.below(
-                    f"{name}: people of the same third of the scores have {SYSTEMS[name].outcome}"
-                    f" alike in both groups (difference beyond luck below {ALIKE}), group seen",
-                    ex.beyond(seen["apart"], seen["apart by luck"]),
+                    f"{name}: within thirds of the scores, both groups have {SYSTEMS[name].outcome}"
+                    f" equally often (excess over the null below {ALIKE}), group observed",
+                    ex.excess(observed["difference"], observed["difference, null"]),
                     ALIKE,
                     kind,
                 )
             )
-            seen, hidden = (one["ends"][SCORE] for one in (seen, hidden))
+            shown, unseen = (one["ends"][SCORE] for one in (observed, hidden))
             checks.append(
                 ex.Check.higher(
                     f"{name}: hiding groups costs less than a twentieth of the objective (below"
                     " that by)",
-                    LITTLE * np.abs(seen),
-                    seen - hidden,
+                    LITTLE * np.abs(shown),
+                    shown - unseen,
                 )
             )
         return checks
 
     def tables(self, data: PyTree) -> list[ex.Table]:
-        """Four tables for each environment."""
+        """Return four tables per environment."""
         makers = (_ends_table, _flips_table, _calibration_table, _course_table)
         return [make(name, one) for name, one in data.items() for make in makers]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
-        """A figure for each environment."""
+        """Return one figure per environment."""
         return {name: _plot(one) for name, one in data.items()}
 
 
@@ -153,10 +156,10 @@ class MafeGroups(ex.ComparisonFigure):
 
 
 def flips_of(run: ex.Run) -> dict[str, tuple[float, list[float]]]:
-    """Relative change by a flip, and mean change of each group, half through `STATES` episodes.
+    """Measure the change by counterfactual flips halfway through `STATES` episodes.
 
     Returns:
-        Agent -> (mean size in standard deviations, mean signed change by group in the same unit).
+        Agent -> (mean absolute change in standard deviations, mean signed change by group).
     """
     env, policies, key = run.env, run.policies, jax.random.key(run.config.seed)
     half = EndsAfter(env, env.horizon // 2)
@@ -167,7 +170,7 @@ def flips_of(run: ex.Run) -> dict[str, tuple[float, list[float]]]:
             lambda key: rollout(half, run.params, policies, key).final_state, keys, env=env
         )
 
-    # from all devices to one
+    # gather from all devices
     reached = jax.tree.map(np.asarray, states(jax.random.split(key, STATES)))
     found: dict[str, list[Any]] = {agent: [] for agent in env.agents}
     for index in range(STATES):
@@ -188,9 +191,9 @@ def flips_of(run: ex.Run) -> dict[str, tuple[float, list[float]]]:
 def course(
     env: Any, params: Params, policies: Mapping[str, AnyPolicy], seed: int, episodes: int
 ) -> np.ndarray:
-    """Mean core attribute of each group over time, shape (groups, steps).
+    """Return the mean core attribute of each group over time, shape (groups, steps).
 
-    Over everybody and all episodes that have not failed yet; NaN where all have.
+    The mean is over everybody and all episodes that have not failed yet; NaN if all have failed.
     """
     groups = len(env.spec.groups)
 
@@ -216,12 +219,12 @@ def _measured(
     policies: Sequence[Mapping[str, AnyPolicy]],
     ends: ex.Ends,
 ) -> dict[str, Any]:
-    """Numbers of a reading, but for flips.
+    """Return the numbers of a setting, without flips.
 
     Args:
-        runs: runs of the environment with this objective, one for each seed.
-        policies: policies with each seed, the runs' own or others.
-        ends: their held-out episodes.
+        runs: Runs of the environment with this objective, one per seed.
+        policies: Policies per seed, those of the runs or others.
+        ends: Held-out episodes of the policies.
     """
     env, episodes = runs[0].env, ends[0].episodes
     acting = [(r.env, r.params, p, r.config.seed) for r, p in zip(runs, policies, strict=True)]
@@ -229,18 +232,18 @@ def _measured(
         SCORE: ex.score(ends, runs[0].objective),
         SURVIVED: ex.survival(ends),
     }
-    luck = {}
+    null = {}
     for name in env.spec.terms:
         if isinstance(env.metrics[name], Disparity):
-            found[words(name)], luck[words(name)] = ex.disparity(ends, name)
+            found[words(name)], null[words(name)] = ex.disparity(ends, name)
     calibrated = [calibration(*one, episodes, ex.PERMUTATIONS) for one in acting]
     return {
         "ends": found,
-        "luck": luck,
+        "null": null,
         "course": np.array([course(*one, episodes) for one in acting]),
         "shares": np.array([one.shares for one in calibrated]),
-        "apart": np.array([one.apart for one in calibrated]),
-        "apart by luck": np.array([one.luck for one in calibrated]),
+        "difference": np.array([one.difference for one in calibrated]),
+        "difference, null": np.array([one.null for one in calibrated]),
     }
 
 
@@ -248,38 +251,38 @@ def _measured(
 
 
 def _ends_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
-    readings = one["readings"]
-    columns = list(next(iter(readings.values()))["ends"])
+    settings = one["settings"]
+    columns = list(next(iter(settings.values()))["ends"])
     rows = []
-    for reading, found in readings.items():
-        luck = found["luck"]
-        rows.append([reading, *(ex.iqm_text(found["ends"][column]) for column in columns)])
-        beside = (ex.luck_text(luck[column]) if column in luck else "" for column in columns)
-        rows.append(["the same by luck alone", *beside])
+    for setting, found in settings.items():
+        null = found["null"]
+        rows.append([setting, *(ex.iqm_text(found["ends"][column]) for column in columns)])
+        below = (ex.null_text(null[column]) if column in null else "" for column in columns)
+        rows.append(["null mean", *below])
     return ex.Table(
         ["group", *columns],
         rows,
-        f"**{title(name)}**: held-out episodes, interquartile mean over seeds (95% interval)."
-        f" {ex.LUCK}",
+        f"**{title(name)}**: held-out episodes; interquartile mean over seeds [95% CI]."
+        f" {ex.NULL_NOTE}",
     )
 
 
 def _flips_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
     heads = [f"change for the {words(group)}" for group in one["groups"]]
     found = {
-        (reading, words(agent)): {
+        (setting, words(agent)): {
             "size of the change": values,
             **dict(zip(heads, own["by_group"][agent].T, strict=True)),
         }
-        for reading, own in one["readings"].items()
+        for setting, own in one["settings"].items()
         for agent, values in own["flips"].items()
     }
     return ex.columns_table(
         ["group", "agent", "size of the change", *heads],
         found,
-        f"**{title(name)}**, counterfactual flips: half through an episode the features that tell"
-        " the group are, for one person at a time, those of somebody of the other group; change of"
-        " the decision in standard deviations of the agent's decisions.",
+        f"**{title(name)}**, counterfactual flips: halfway through an episode, the features that"
+        " reveal the group are exchanged for those of the other group, for one person at a time."
+        " Changes of the decision are in standard deviations of the agent's decisions.",
     )
 
 
@@ -289,33 +292,33 @@ def _calibration_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         f"{third} third, {group}" for third in ("lowest", "middle", "highest") for group in groups
     ]
     found = {}
-    for reading, own in one["readings"].items():
+    for setting, own in one["settings"].items():
         shares = own["shares"].reshape(len(own["shares"]), -1).T
-        found[reading] = {
+        found[setting] = {
             **dict(zip(thirds, map(_known, shares), strict=True)),
-            "difference": own["apart"],
-            f"difference{ex.BY_LUCK}": own["apart by luck"],
+            "difference": own["difference"],
+            f"difference{ex.NULL_MEAN}": own["difference, null"],
         }
     system = SYSTEMS[name]
     return ex.columns_table(
-        ["group", *thirds, "difference", "by luck alone"],
+        ["group", *thirds, "difference", "null mean"],
         found,
         f"**{title(name)}**, calibration within groups: share of the people who have"
-        f" {system.outcome}, by third of the {words(system.score)} with which they came, and the"
-        " mean difference of the groups. “By luck alone” has the groups permuted within the thirds:"
-        " mean and 95% interval of the permutations.",
+        f" {system.outcome}, by third of the {words(system.score)} with which they entered, and the"
+        " mean difference between the groups. “Null mean” has the group labels permuted within the"
+        " thirds: mean and 95% interval over the permutations.",
     )
 
 
 def _course_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
     groups = [words(group) for group in one["groups"]]
     found = {}
-    for reading, own in one["readings"].items():
+    for setting, own in one["settings"].items():
         # groups, (first and last step), seeds; NaN where all episodes have failed by then
         ends = np.moveaxis(np.asarray(own["course"])[:, :, [0, -1]], 0, -1)
         whose = [*zip(groups, ends, strict=True)]
-        whose += [(f"{groups[0]} less {groups[-1]}", ends[0] - ends[-1])]
-        found[reading] = {
+        whose += [(f"{groups[0]} minus {groups[-1]}", ends[0] - ends[-1])]
+        found[setting] = {
             f"{who}, {when} step": _known(values)
             for who, both in whose
             for when, values in zip(("first", "last"), both, strict=True)
@@ -323,19 +326,19 @@ def _course_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
     return ex.columns_table(
         "group",
         found,
-        f"**{title(name)}**, delayed impact: mean {one['attribute']} of everybody of a group in the"
-        " first and in the last step, in the episodes that have not failed by then.",
+        f"**{title(name)}**, delayed impact: mean {one['attribute']} over everybody of a group in"
+        " the first and in the last step, in episodes that have not failed by then.",
     )
 
 
 def _known(values: np.ndarray) -> np.ndarray:
-    """Values of the seeds that have one."""
+    """Return the values without NaN."""
     return values[~np.isnan(values)]
 
 
 def _plot(one: Mapping[str, PyTree]) -> Figure:
-    """Delayed impact: the groups' core attribute over time, a panel for each group."""
-    courses = {reading: np.asarray(found["course"]) for reading, found in one["readings"].items()}
+    """Plot the delayed impact: the core attribute over time, one panel per group."""
+    courses = {setting: np.asarray(found["course"]) for setting, found in one["settings"].items()}
     panels = [
         ex.Curves(
             {name: (range(own.shape[2]), own[:, code]) for name, own in courses.items()},

@@ -1,4 +1,4 @@
-"""Selective labels: what banks learn from their own loans, beside what only an oracle knows."""
+"""Selective labels: banks that learn from their own loans, compared with an oracle."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from fairgym.policies import fixed_policies
 from fairgym.results.labels import title, words
 from fairgym.utils import make
 
-LOANS, STILL, FULL = "bank_loans", "bank_loans, scores that stay", "loan"
+LOANS, STILL, FULL = "bank_loans", "bank_loans, fixed scores", "loan"
 TRUTH, ESTIMATE = "tpr_disparity", "estimated_tpr_disparity"
 LEARNED = {"trained on the truth": TRUTH, "trained on estimates": ESTIMATE}
 ON_TRUTH, ON_ESTIMATES = LEARNED
-KNOWING, FARSIGHTED = "knows the chances", "knows, lends from the third score on"
-# Rules of bank_loans -> (baseline, prior chance to repay, loans that it counts as).
+KNOWING, FARSIGHTED = "knows probabilities", "knows, lends from the third score on"
+# Rule of bank_loans -> (baseline, prior repayment probability, number of loans it counts as).
 RULES: dict[str, tuple[str, float, float]] = {
     KNOWING: ("threshold", 0.6, 10.0),
     FARSIGHTED: ("threshold", 0.6, 10.0),
@@ -25,26 +25,26 @@ RULES: dict[str, tuple[str, float, float]] = {
     "learns, prior .6 of 10 loans": ("learned_threshold", 0.6, 10.0),
     "learns, prior .9 of 20 loans": ("learned_threshold", 0.9, 20.0),
 }
-HASTY, WARY, HOPEFUL = list(RULES)[-3:]
-PROFIT, RATE, GAP, BELIEVED = "profit", "true positive rate", "gap", "gap believed"
-GAPS = {GAP: TRUTH, BELIEVED: ESTIMATE}
+HASTY, CAUTIOUS, HOPEFUL = list(RULES)[-3:]
+PROFIT, RATE, GAP, ESTIMATED = "profit", "true positive rate", "gap", "estimated gap"
+GAPS = {GAP: TRUTH, ESTIMATED: ESTIMATE}
 
 
 @ex.experiments.register("mafe-labels")
 class MafeLabels(ex.ComparisonFigure):
-    """Rules in bank_loans and F-MACEM in loan, with outcomes of their own loans alone."""
+    """Rules in bank_loans and F-MACEM in loan, with outcomes of granted loans only."""
 
-    title = "Selective labels"
+    title = "Beyond MAFE: selective labels"
     source = "beyond MAFE, after Lakkaraju et al. 2017"
     claim = (
         "decisions determine whose outcome is ever known (selective labels); a bank that learns"
-        " from its own loans may give up people who would repay and never find out, and a learner"
-        " that is shown the estimated gap of true positive rates instead of the true one may close"
+        " from its own loans may refuse people who would repay and never find out, and a learner"
+        " trained on the estimated gap of true positive rates instead of the true one may close"
         " the wrong gap"
     )
     height = 3.6
-    legend = (GAP, BELIEVED)
-    # claims on the hopeful learner were stated after its profit had been seen
+    legend = (GAP, ESTIMATED)
+    # claims about the hopeful rule were stated after its profit had been seen
     claims = (
         ex.Claim(
             "bank_loans: the prior .6 of 2 loans earns less than knowing (by)",
@@ -52,43 +52,44 @@ class MafeLabels(ex.ComparisonFigure):
         ),
         ex.Claim(
             "bank_loans: the prior .6 of 10 loans earns less than knowing (by)",
-            *ex.pair(KNOWING, WARY, PROFIT, LOANS),
+            *ex.pair(KNOWING, CAUTIOUS, PROFIT, LOANS),
         ),
         ex.Claim(
             "bank_loans: the prior .6 of 10 loans refuses more of those who would repay than"
             " knowing (true positive rate lower by)",
-            *ex.pair(KNOWING, WARY, RATE, LOANS),
+            *ex.pair(KNOWING, CAUTIOUS, RATE, LOANS),
         ),
         ex.Claim(
             "bank_loans: the prior .9 of 20 loans earns more than .6 of 10 (by)",
-            *ex.pair(HOPEFUL, WARY, PROFIT, LOANS),
+            *ex.pair(HOPEFUL, CAUTIOUS, PROFIT, LOANS),
             "calibrated",
         ),
         ex.Claim(
-            "bank_loans: it earns less than knowing and lending from the third score on (by)",
+            "bank_loans: the same prior earns less than knowing and lending from the third score"
+            " on (by)",
             *ex.pair(FARSIGHTED, HOPEFUL, PROFIT, LOANS),
             "calibrated",
         ),
         ex.Claim(
-            "bank_loans, scores that stay: it earns less than knowing (by)",
+            "bank_loans, fixed scores: it earns less than knowing (by)",
             *ex.pair(KNOWING, HOPEFUL, PROFIT, STILL),
             "calibrated",
         ),
         ex.Claim(
-            "loan: trained on estimates, the true gap beyond luck is larger than trained on the"
-            " truth (by)",
-            *ex.pair(ON_ESTIMATES, ON_TRUTH, GAP, FULL, beyond_luck=True),
+            "loan: the true gap (excess over the null) is larger if trained on estimates than on"
+            " the truth (by)",
+            *ex.pair(ON_ESTIMATES, ON_TRUTH, GAP, FULL, excess=True),
         ),
         ex.Claim(
-            "loan: trained on the truth, the bank believes in a gap that is not there (beyond"
-            " luck, by)",
-            ex.At(ON_TRUTH, BELIEVED, FULL, beyond_luck=True),
-            ex.At(ON_TRUTH, GAP, FULL, beyond_luck=True),
+            "loan: trained on the truth, the estimated gap is larger than the true one (excess"
+            " over the null, by)",
+            ex.At(ON_TRUTH, ESTIMATED, FULL, excess=True),
+            ex.At(ON_TRUTH, GAP, FULL, excess=True),
         ),
     )
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Profit and the gap between groups, as it is and as the bank estimates it."""
+        """Return profit and the gap between groups, true and as the bank estimates it."""
         arguments = {"population": size.people, "selective_labels": True}
         return {
             label: ex.run_config(FULL, size, {"profit": 1.0, gap: 1.0}, environment_args=arguments)
@@ -96,30 +97,30 @@ class MafeLabels(ex.ComparisonFigure):
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
-        """As of the rules."""
+        """Return the same columns as for the rules."""
         return _columns(runs[0].env, ends)
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> ex.Compared:
-        """Rules of bank_loans, and what is learned in loan."""
+        """Measure rules of bank_loans, and learned policies of loan."""
         assert size.held_out is not None
         learned = super().measure(size, runs, seeds)[""]
         return {**rules_measured(size.held_out, seeds), FULL: learned}
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:
-        """A table for each system."""
+        """Return one table per environment."""
         return [_table(name, found) for name, found in data.items()]
 
     def panels(self, data: ex.Compared) -> list[ex.Panel]:
-        """True and believed gaps of every policy, systems in panels."""
+        """Return true and estimated gaps of every policy, one panel per environment."""
         shown = {label: one for label, one in data[LOANS].items() if label != FARSIGHTED}
         return [
-            ex.Panel(shown, [GAP, BELIEVED], title(LOANS), "gap of true positive rates ↓"),
-            ex.Panel(data[FULL], [GAP, BELIEVED], title(FULL)),
+            ex.Panel(shown, [GAP, ESTIMATED], title(LOANS), "gap of true positive rates ↓"),
+            ex.Panel(data[FULL], [GAP, ESTIMATED], title(FULL)),
         ]
 
 
 def rules_measured(episodes: int, seeds: Sequence[int]) -> ex.Compared:
-    """Rules of bank_loans: environment -> rule -> column -> (seeds,); nothing is trained."""
+    """Measure the rules of bank_loans: environment -> rule -> column -> (seeds,)."""
     env = make(LOANS, selective_labels=True)
     moving = env.default_params
     data: ex.Compared = {}
@@ -127,7 +128,7 @@ def rules_measured(episodes: int, seeds: Sequence[int]) -> ex.Compared:
         data[name] = {}
         for label, (rule, prior, weight) in RULES.items():
             params = start.replace(prior_repayment=prior, prior_weight=weight)
-            # the third score pays off later, by those who rise: as if it paid off at once
+            # the third score pays off later, through rising scores; here it pays off at once
             paying = params.replace(repayment=params.repayment.at[2].set(1.0))
             taken = paying if label == FARSIGHTED else params
             acting = fixed_policies(env, env.spec.baselines[rule], taken)
@@ -137,15 +138,14 @@ def rules_measured(episodes: int, seeds: Sequence[int]) -> ex.Compared:
 
 
 def _columns(env: Environment, ends: ex.Ends) -> ex.Columns:
-    """Numbers of one policy by column, (seeds,).
+    """Return the numbers of one policy by column, (seeds,).
 
-    Where people are counted one by one, what luck alone makes of a gap stands beside it, (seeds,
-    permutations).
+    If the environment models individuals, a gap has its null distribution, (seeds, permutations).
     """
     found = {PROFIT: ex.means(ends, "profit"), RATE: ex.means(ends, "tpr")}
     for gap, metric in GAPS.items():
         if all(metric in one.nulls for one in ends):
-            found[gap], found[gap + ex.BY_LUCK] = ex.disparity(ends, metric)
+            found[gap], found[gap + ex.NULL_MEAN] = ex.disparity(ends, metric)
         else:
             found[gap] = -ex.means(ends, metric)
 
@@ -168,8 +168,8 @@ def _table(name: str, found: dict[str, ex.Columns]) -> ex.Table:
         column.replace("1st", "advantaged").replace("2nd", "disadvantaged") for column in columns
     ]
     caption = (
-        f"{title(name)}. Held-out episodes; gaps are differences of the groups' true positive"
-        " rates; lent is the share of a group's applicants who were approved."
+        f"{title(name)}. Held-out episodes. Gaps are differences between the groups' true positive"
+        " rates. “Lent” is the share of a group's applicants who were approved."
     )
-    luck = f" {ex.LUCK}" if any(column.endswith(ex.BY_LUCK) for column in columns) else ""
-    return ex.columns_table([words(name), *head], found, caption + luck)
+    null = f" {ex.NULL_NOTE}" if any(column.endswith(ex.NULL_MEAN) for column in columns) else ""
+    return ex.columns_table([words(name), *head], found, caption + null)

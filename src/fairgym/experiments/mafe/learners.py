@@ -1,8 +1,8 @@
-"""Fairness-aware learners beside F-MACEM and F-MAPPO, on loan, health and education.
+"""Fairness-aware learners, F-MACEM and F-MAPPO on loan, health and education.
 
-F-MACEM and F-MAPPO find all disparities in their objective, as in MAFE's figure 11. ELBERT-PO,
-A-PPO and PPO-Lagrangian get rewards alone and look after one disparity, each in its own way; PPO is
-the same learner without that.
+F-MACEM and F-MAPPO have all disparities in their objective, as in MAFE's figure 11. ELBERT-PO,
+A-PPO and PPO-Lagrangian get rewards only, and each reduces one disparity in its own way. PPO is the
+same learner without a fairness method.
 """
 
 import dataclasses
@@ -28,11 +28,11 @@ from fairgym.utils.registry import environments
 
 
 class System(NamedTuple):
-    """Disparity that is looked after in an environment.
+    """Target disparity of an environment.
 
     Attributes:
-        disparity: name of the metric, the first disparity of the environment in MAFE's table 1.
-        limit: the largest that passes in training; the notes tell how it was chosen.
+        disparity: Name of the metric, the first disparity of the environment in MAFE's table 1.
+        limit: Limit of the disparity in training; the notes explain how it was chosen.
     """
 
     disparity: str
@@ -54,37 +54,37 @@ LEARNERS = {
     "PPO": ("ppo", "direct"),
 }
 MACEM, MAPPO, *FAIR, PPO = LEARNERS
-KEEP_REWARD = FAIR[:2]  # whose papers promise it
+KEEP_REWARD = FAIR[:2]  # their papers claim little loss of reward
 UNTRAINED = "untrained"
 TABLE_8 = 100  # episodes per epoch
-SMALL = 0.1  # of PPO's reward
+SMALL = 0.1  # share of PPO's reward
 SCORE, REWARD, UNFAIR, SURVIVED = "objective", "reward", "all disparities", "survived"
 
 
 def settings(algorithm: str, system: System, horizon: int) -> dict[str, Any]:
-    """Hyperparameters of a learner that differ from its defaults.
+    """Return the hyperparameters of a learner that differ from its defaults.
 
     Args:
-        algorithm: name of the algorithm.
-        system: the disparity that is looked after, and its limit.
-        horizon: T, steps of an episode.
+        algorithm: Name of the algorithm.
+        system: Target disparity and its limit.
+        horizon: T, number of steps of an episode.
     """
-    # of the episode so far, so that the last step's is what is reported
-    watched = {"short_term": system.disparity, "long_term": "", "window": 0}
+    # disparity of the episode so far, so that the last step has the reported value
+    measured = {"short_term": system.disparity, "long_term": "", "window": 0}
     own: Mapping[str, Mapping[str, Any]] = {
         "elbert-po": {
             "disparity": system.disparity,
-            # d(alpha b^2)/db = T at the limit, where a disparity then costs as much as so much
+            # d(alpha b^2)/db = T at the limit: there, a point of disparity costs a point of
             # normalised profit
             "bias_weight": horizon / (2.0 * system.limit),
         },
-        "a-ppo": {**watched, "tolerance": system.limit},
-        "ppo-lagrangian": {**watched, "cost_limit": system.limit, "cost_multiplier_rate": 1.0},
+        "a-ppo": {**measured, "tolerance": system.limit},
+        "ppo-lagrangian": {**measured, "cost_limit": system.limit, "cost_multiplier_rate": 1.0},
         "ppo": {},
     }
     if algorithm not in own:
         return {}
-    # F-MAPPO's, so that nothing differs but what is done about unfairness
+    # F-MAPPO's hyperparameters, so that only the fairness method differs
     same = {field.name: getattr(FMappo(), field.name) for field in dataclasses.fields(FMappo)}
     same |= {"network": "equivariant", "bootstrap_truncated": False}
     return {**same, **own[algorithm]}
@@ -92,14 +92,14 @@ def settings(algorithm: str, system: System, horizon: int) -> dict[str, Any]:
 
 @ex.experiments.register("mafe-learners")
 class MafeLearners(ex.ComparisonFigure):
-    """Six learners, three environments, equally many environment steps."""
+    """Six learners in three environments, with equally many environment steps."""
 
-    title = "Fairness-aware learners on loan, health and education"
+    title = "Beyond MAFE: fairness-aware learners on loan, health and education"
     source = "beyond MAFE, appendix D.6"
     claim = (
         'on loan "F-MACEM achieves significantly better performance on the fairness-reward'
         ' objective compared to F-MAPPO" (MAFE); ELBERT-PO, A-PPO and PPO-Lagrangian are less'
-        " unfair than a learner that gets rewards alone, the first two without much loss of reward"
+        " unfair than a learner with rewards only, the first two with little loss of reward"
         " (Xu et al. 2024, Yu, Qin et al. 2022, Ray et al. 2019)"
     )
     sizes: ClassVar = {
@@ -107,17 +107,17 @@ class MafeLearners(ex.ComparisonFigure):
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=5, episodes=16),
     }
     caption = (
-        f"{ex.CAPTION} Faint dots are seeds, reward is normalised profit, “{UNFAIR}” the mean of"
+        f"{ex.CAPTION} Faint dots are seeds. Reward is normalised profit, “{UNFAIR}” is the mean of"
         " the normalised disparities."
     )
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Six learners in three environments."""
+        """Return six learners in three environments."""
         assert size.episodes is not None
         horizons = {name: environments.get(name).horizon for name in SYSTEMS}
         found = {}
         for name, system in SYSTEMS.items():
-            # a quick run has as many steps where episodes are short
+            # where episodes are short, a quick run has more of them
             longer = max(horizons.values()) // horizons[name]
             episodes = min(longer * size.episodes, TABLE_8)
             training = dataclasses.replace(size, episodes=episodes).training()
@@ -129,11 +129,10 @@ class MafeLearners(ex.ComparisonFigure):
         return found
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
-        """Numbers of a learner.
+        """Return the numbers of a learner.
 
-        "steps" are (epochs,), "curves" (seeds, epochs) of the objective and of the disparity that
-        is looked after, "ends" (seeds,) of held-out episodes: `ended` by name, and "luck" (seeds,
-        permutations) what luck alone makes of those that are disparities.
+        "steps" are (epochs,). "curves" are those of the objective and of the target disparity,
+        (seeds, epochs). "ends" and "null" are those of `ended`.
         """
         disparity = SYSTEMS[place].disparity
         gaps = -ex.logged_curves(runs, log_keys.metric(disparity))
@@ -147,7 +146,7 @@ class MafeLearners(ex.ComparisonFigure):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Also "untrained": policies that F-MAPPO begins with, without "steps" and "curves"."""
+        """Also measure "untrained", the initial policies of F-MAPPO, without curves."""
         assert size.held_out is not None
         data = super().measure(size, runs, seeds)
         for name, found in data.items():
@@ -157,7 +156,7 @@ class MafeLearners(ex.ComparisonFigure):
         return data
 
     def checks(self, data: PyTree) -> list[ex.Check]:
-        """F-MACEM ahead on loan; less disparity than PPO, and nearly its reward."""
+        """Check F-MACEM on loan, and disparity and reward of the others against PPO."""
         of = {
             name: {label: one["ends"] for label, one in found.items()}
             for name, found in data.items()
@@ -171,30 +170,30 @@ class MafeLearners(ex.ComparisonFigure):
         for name, (disparity, _) in SYSTEMS.items():
             plain = of[name][PPO]
             excess = {
-                label: ex.beyond(one["ends"][disparity], one["luck"][disparity])
+                label: ex.excess(one["ends"][disparity], one["null"][disparity])
                 for label, one in data[name].items()
             }
             for label in FAIR:
                 statement = (
-                    f"{name}: {label} has less {words(disparity)} beyond luck than {PPO} (by)"
+                    f"{name}: {label} has less {words(disparity)} than {PPO} (excess over the"
+                    " null, by)"
                 )
                 checks.append(ex.Check.higher(statement, excess[PPO], excess[label]))
             for label in KEEP_REWARD:
                 own = of[name][label]
                 statement = (
-                    f"{name}: {label} loses less than a tenth of the reward of {PPO} (below that"
-                    " by)"
+                    f"{name}: {label} loses less than a tenth of {PPO}'s reward (below that by)"
                 )
                 lost, allowed = plain[REWARD] - own[REWARD], SMALL * np.abs(plain[REWARD])
                 checks.append(ex.Check.higher(statement, allowed, lost))
         return checks
 
     def tables(self, data: PyTree) -> list[ex.Table]:
-        """A table for each system."""
+        """Return one table per environment."""
         return [_table(name, found) for name, found in data.items()]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
-        """Reward and unfairness of held-out episodes, and learning curves."""
+        """Return reward and unfairness in held-out episodes, and learning curves."""
         return {"frontier": _frontier(data), "curves": _curves(data)}
 
 
@@ -202,17 +201,17 @@ class MafeLearners(ex.ComparisonFigure):
 
 
 def ended(env: Environment, episodes: ex.Ends) -> dict[str, dict[str, np.ndarray]]:
-    """Numbers of policies in their episodes, all but objective, reward and survival by metric.
+    """Return measures of policies in their episodes.
 
-    Rates and disparities are as they are read: not negative, and means over the episodes in which
-    they are defined; NaN where there is none. "all disparities" is the mean of the normalised ones.
+    Rates and disparities are not negative, and are means over the episodes in which they are
+    defined, or NaN if there is none. "all disparities" is the mean of the normalised disparities.
 
     Args:
         env: The environment.
         episodes: Held-out episodes of each seed.
 
     Returns:
-        "ends" by name, (seeds,), and "luck", what luck alone makes of the disparities among them,
+        "ends" by name, (seeds,), and "null", the null distributions of the disparities among them,
         (seeds, permutations).
     """
     found = {
@@ -226,13 +225,13 @@ def ended(env: Environment, episodes: ex.Ends) -> dict[str, dict[str, np.ndarray
             known = [metric.sign * one.metrics[name][one.defined[name]] for one in episodes]
             found[name] = np.array([np.mean(v) if v.size else np.nan for v in known], np.float64)
     fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
-    luck = {name: ex.disparity(episodes, name)[1] for name in fair}
-    luck[UNFAIR] = -ex.by_luck(episodes, env) / sum(name in env.spec.terms for name in fair)
-    return {"ends": found, "luck": luck}
+    null = {name: ex.disparity(episodes, name)[1] for name in fair}
+    null[UNFAIR] = -ex.null_sums(episodes, env) / sum(name in env.spec.terms for name in fair)
+    return {"ends": found, "null": null}
 
 
 def logged_objective(run: ex.Run) -> np.ndarray:
-    """The objective "half-direct" of the learned policy by epoch, whatever a run is trained on."""
+    """Return the objective "half-direct" of the learned policy by epoch, for any run."""
     kinds = [run.env.metrics[name].kind for name in run.env.spec.terms]
     count = {kind: kinds.count(kind) for kind in ex.KINDS}
     direct, fair = (ex.logged(run, log_keys.term(k)) / count[k] for k in ("direct", "fair"))
@@ -243,33 +242,33 @@ def logged_objective(run: ex.Run) -> np.ndarray:
 
 
 def _table(name: str, found: PyTree) -> ex.Table:
-    """Measures in rows, since education has many; learners in columns."""
-    looked_after = SYSTEMS[name].disparity
+    """Return a table with measures in rows, because education has many, and learners in columns."""
+    target = SYSTEMS[name].disparity
     learners = {label: found[label] for label in (*LEARNERS, UNTRAINED)}
     rows = {SCORE: "objective ↑", REWARD: "normalised profit ↑"}
     for metric, own in make(name).metrics.items():
         if own.kind != "direct":
             arrow = "↑" if own.sign > 0 else "↓"
             text = f"{words(metric)} {arrow}"
-            rows[metric] = f"**{text}**" if metric == looked_after else text
+            rows[metric] = f"**{text}**" if metric == target else text
     rows |= {UNFAIR: f"{UNFAIR} ↓", SURVIVED: "episodes that do not fail ↑"}
     lines = []
     for row, text in rows.items():
         lines.append([text, *(ex.iqm_text(one["ends"][row]) for one in learners.values())])
-        if row in learners[PPO]["luck"]:
-            luck = (ex.luck_text(one["luck"][row]) for one in learners.values())
-            lines.append(["the same by luck alone", *luck])
+        if row in learners[PPO]["null"]:
+            null = (ex.null_text(one["null"][row]) for one in learners.values())
+            lines.append(["null mean", *null])
     return ex.Table(
         [name, *learners],
         lines,
-        f"{title(name)}, in held-out episodes, the same for all within a seed; interquartile mean"
-        f" over seeds (95% interval). Bold: what {listed(FAIR)} look after; “{UNFAIR}” is the mean"
-        f" of the normalised ones. {ex.LUCK}",
+        f"{title(name)}: held-out episodes, the same episodes for all within a seed; interquartile"
+        f" mean over seeds [95% CI]. Bold: target disparity of {listed(FAIR)}. “{UNFAIR}” is the"
+        f" mean of the normalised disparities. {ex.NULL_NOTE}",
     )
 
 
 def _looks() -> dict[str, tuple[str, str]]:
-    """Colour and marker of each learner, and of the untrained policies."""
+    """Return colour and marker of each learner, and of the untrained policies."""
     learned = {
         label: (style.policy_line(place)["color"], style.MARKERS[place])
         for place, label in enumerate(LEARNERS)
@@ -300,7 +299,7 @@ def _frontier(data: PyTree) -> Figure:
 
 
 def _cross(panel: Axes, x: np.ndarray, y: np.ndarray, colour: str, marker: str) -> None:
-    """A point with its intervals along both axes, and every seed as a faint dot."""
+    """Plot a point with its intervals along both axes, and every seed as a faint dot."""
     panel.plot(x, y, "o", color=colour, alpha=0.3, ms=3.5, mew=0, zorder=2)
     (across, left, right), (up, low, high) = bootstrap_interval(x), bootstrap_interval(y)
     panel.plot([left, right], [up, up], color=colour, lw=1.4, zorder=3)
@@ -309,7 +308,7 @@ def _cross(panel: Axes, x: np.ndarray, y: np.ndarray, colour: str, marker: str) 
 
 
 def _curves(data: PyTree) -> Figure:
-    """The objective above, the disparity that is looked after below; systems beside each other."""
+    """Plot the objective above and the target disparity below, one column per environment."""
     found = []
     for above in (True, False):
         for name, one in data.items():

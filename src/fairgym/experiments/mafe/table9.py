@@ -1,4 +1,4 @@
-"""Time per step, beside the published times."""
+"""Time per step, compared with the published times."""
 
 import itertools
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ BATCHES = (1, 100)
 
 @ex.experiments.register("mafe-table9")
 class MafeTable9(ex.Experiment):
-    """Seconds per environment step, policies included."""
+    """Seconds per environment step, including policies."""
 
-    title = "Time per step"
+    title = "MAFE table 9: time per step"
     source = "MAFE, table 9 and appendix J"
     claim = "a step takes 0.13 s in loan, 0.25 s in health and 0.40 s in education: 1 to 1.9 to 3.1"
     sizes: ClassVar = {
@@ -29,7 +29,7 @@ class MafeTable9(ex.Experiment):
     }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Environment -> episodes together -> seconds per step, one number per measurement."""
+        """Return environment -> episodes together -> seconds per step, (measurements,)."""
         assert size.people is not None
         data: dict[str, PyTree] = {}
         for name in PUBLISHED:
@@ -43,10 +43,10 @@ class MafeTable9(ex.Experiment):
         return data
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """The order of the systems, one episode at a time; times of two machines claim nothing."""
+        """Check the order of the environments; times on two machines are not compared."""
         checks = [
             ex.Check.above(
-                f"a step takes longer in {slow} than in {fast} (times as long: above 1, published"
+                f"a step takes longer in {slow} than in {fast} (ratio: above 1, published"
                 f" {PUBLISHED[slow] / PUBLISHED[fast]:.1f})",
                 data[slow][1] / data[fast][1],
                 1.0,
@@ -62,11 +62,11 @@ class MafeTable9(ex.Experiment):
             for batch, seconds in data[name].items()
         }
         head = ["environment", "episodes together", "published µs", "µs per step", "factor"]
-        caption = "Interquartile mean over measurements (95% interval)."
+        caption = "Interquartile mean over measurements [95% CI]."
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption="Grey squares: published; diamonds: here, one episode; triangles: here, 100"
-            " episodes together.",
+            caption="Grey squares: published; diamonds: fairgym, one episode; triangles: fairgym,"
+            " 100 episodes together.",
             tables=[ex.columns_table(head, found, caption)],
             checks=checks,
         )

@@ -1,4 +1,4 @@
-"""Two banks in one pool of people: objectives shared, of each bank's own, and opposed."""
+"""Two banks with a common pool of applicants: shared, separate and opposed objectives."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from fairgym.experiments import _parts as ex
 from fairgym.utils import make
 
 COOPERATIVE, FAIR, MIXED = "cooperative", "both fair-minded", "fair and profit-minded"
-SELFISH, AT_RANDOM = "both profit-minded", "both profit-minded, chosen at random"
+SELFISH, AT_RANDOM = "both profit-minded", "both profit-minded, random applicants"
 BANKS = FIRST, SECOND = ("bank_1", "bank_2")
-# Banks that care for their six published terms alike; the others care for their profit alone.
+# Banks whose objective is their six published terms; the objective of the others is profit.
 FAIR_MINDED: dict[str, tuple[str, ...]] = {
     FAIR: BANKS,
     MIXED: BANKS[:1],
@@ -21,20 +21,20 @@ FAIR_MINDED: dict[str, tuple[str, ...]] = {
 TOGETHER = "profit of both"
 ADMITTED, RELIEF, GAP = "admitted", "relief", "difference of admission rates"
 WAITS, DEFAULTS, THRESHOLD = "difference of waits", "defaults", "threshold"
-ANYBODY = "admitted if chosen at random"
+ANYBODY = "admitted, random applicants"
 SHARE = "applications to bank 1"
 
 
 @ex.experiments.register("mafe-two-banks")
 class TwoBanks(ex.ComparisonFigure):
-    """F-MACEM in loan with two banks, whose agents care for the same or for different things."""
+    """F-MACEM in loan with two banks, whose agents have the same or different objectives."""
 
-    title = "Two banks in one pool"
+    title = "Beyond MAFE: two banks that share the applicants"
     source = "beyond MAFE, appendix F"
     claim = (
-        "several institutions serve the same people, each with agents, money and an objective of"
-        " its own; people go where the terms are better, so that one institution's fairness depends"
-        " on the other's objective"
+        "several institutions serve the same people, each with its own agents, money and objective;"
+        " people go where the terms are better, so one institution's fairness depends on the"
+        " other's objective"
     )
     height = 4.0
     legend = tuple(bank.replace("_", " ") for bank in BANKS)
@@ -65,28 +65,27 @@ class TwoBanks(ex.ComparisonFigure):
             *ex.pair(SELFISH, COOPERATIVE, TOGETHER),
         ),
         ex.Claim(
-            "cooperative banks admit a larger share of those who apply (by)",
+            "cooperative banks admit a larger share of applicants than profit-minded ones (by)",
             *ex.pair(COOPERATIVE, SELFISH, ADMITTED),
         ),
         ex.Claim(
-            "admission rates of the groups are further apart beyond luck in the pool of"
-            " profit-minded banks than in that of cooperative ones (by)",
-            *ex.pair(SELFISH, COOPERATIVE, GAP, beyond_luck=True),
+            "the groups' admission rates differ more with profit-minded banks than with cooperative"
+            " ones (excess over the null, by)",
+            *ex.pair(SELFISH, COOPERATIVE, GAP, excess=True),
         ),
         ex.Claim(
-            "profit-minded banks give more relief where people choose by terms than where they"
-            " choose at random (by)",
+            "profit-minded banks give more relief if people choose by terms than at random (by)",
             *ex.pair(SELFISH, AT_RANDOM, RELIEF),
         ),
         ex.Claim(
-            "and admit a larger share (by)",
+            "profit-minded banks admit a larger share if people choose by terms (by)",
             *ex.pair(SELFISH, AT_RANDOM, ADMITTED),
-            "calibrated",  # it was seen in quick runs before it was claimed
+            "calibrated",  # seen in quick runs before it was claimed
         ),
     )
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Objectives from shared to opposed; profit alone also where nobody looks at terms."""
+        """Return shared to opposed objectives; profit alone also with random applicants."""
         arguments = {"population": size.people, "banks": len(BANKS)}
         env = make("loan", **arguments)
         found = {COOPERATIVE: ex.run_config("loan", size, environment_args=arguments)}
@@ -110,8 +109,8 @@ class TwoBanks(ex.ComparisonFigure):
         return found
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
-        """Numbers of the pool and of each bank; also before people who do not choose."""
-        # the same policies: those who stay away come too
+        """Return the numbers of the pool and of each bank, also with random applicants."""
+        # the same policies, with applicants who do not look at terms
         anybody = [
             ex.held_out(
                 run.env,
@@ -127,11 +126,11 @@ class TwoBanks(ex.ComparisonFigure):
         }
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:
-        """The pool, and each bank."""
+        """Return the pool, and each bank."""
         columns = list(data[""][COOPERATIVE])
         of_bank = [column for column in columns if column.startswith(BANKS)]
         of_pool = [column for column in columns if column not in of_bank]
-        caption = f"Interquartile means over seeds (stratified bootstrap 95% intervals). {ex.LUCK}"
+        caption = f"Interquartile mean over seeds [stratified bootstrap 95% CI]. {ex.NULL_NOTE}"
         return [
             ex.columns_table(
                 ["objectives", *(column.replace("_", " ") for column in own)],
@@ -143,14 +142,14 @@ class TwoBanks(ex.ComparisonFigure):
                 (
                     of_pool,
                     "The pool, in held-out episodes: profit in thousand dollars, waits in months,"
-                    " relief as learned in the end.",
+                    " relief as learned at the end.",
                 ),
-                (of_bank, "Each bank; its applicants are those who chose it."),
+                (of_bank, "Each bank, with the applicants who chose it."),
             )
         ]
 
     def panels(self, data: ex.Compared) -> list[ex.Panel]:
-        """Each bank's profit, admissions and relief, by objectives."""
+        """Return each bank's profit, admissions and relief, by objectives."""
         profit = {"profit": "profit (thousand dollars) ↑"}
         shown = profit | {ADMITTED: "share admitted", RELIEF: RELIEF}
         return [
@@ -160,27 +159,27 @@ class TwoBanks(ex.ComparisonFigure):
 
 
 def _columns(runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
-    """Numbers of one kind of objectives by column, (seeds,); with luck (seeds, permutations)."""
+    """Return numbers by column, (seeds,); null distributions are (seeds, permutations)."""
 
     def mean(metric: str, sign: float = 1.0) -> np.ndarray:
         return sign * ex.means(ends, metric)
 
     def learned(agent: str) -> np.ndarray:
-        """Mean action over groups at the end of the training."""
+        """Return the mean action over groups at the end of training."""
         keys = [log_keys.action(agent, name) for name in runs[0].env.action_space(agent).names]
         return ex.logged_ends(runs, *keys)[1]
 
     def applied(bank: str) -> np.ndarray:
-        """Applications by seed and group."""
+        """Return the applications by seed and group."""
         return np.array(
             [np.asarray(getattr(one.totals, f"{bank}_applied")).sum(axis=0) for one in ends],
             np.float64,
         )
 
     def apart(column: str, metric: str) -> ex.Columns:
-        """A disparity, and what luck alone makes of it; what is undefined counts as parity."""
-        luck = np.array([one.nulls[metric].mean(axis=0) for one in ends])
-        return {column: mean(metric, -1.0), column + ex.BY_LUCK: -luck}
+        """Return a disparity and its null distribution; undefined values count as parity."""
+        null = np.array([one.nulls[metric].mean(axis=0) for one in ends])
+        return {column: mean(metric, -1.0), column + ex.NULL_MEAN: -null}
 
     relief = {bank: learned(f"{bank}_debt_management") for bank in BANKS}
     first, everywhere = applied(BANKS[0]), sum(applied(bank) for bank in BANKS)

@@ -132,5 +132,5 @@ def test_what_cannot_be_is_refused(settings, message):
 
 def test_a_flat_network_scores_nobody():
     env = Toy(population=8, horizon=5, places=3)
-    with pytest.raises(FairgymError, match="scores each of its people; it takes 'equivariant'"):
+    with pytest.raises(FairgymError, match="scores each of its people; set network to 'equivar"):
         algorithms.get("ppo")().init(jax.random.key(0), env, Objective.direct(env))

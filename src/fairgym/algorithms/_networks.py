@@ -230,8 +230,8 @@ def make_flat_networks(
         space = env.action_space(agent)
         if space.per_entity:
             raise FairgymError(
-                f"network is 'flat', but {agent!r} of {env.name} scores each of its people; it"
-                " takes 'equivariant'"
+                f"network is 'flat', but {agent!r} of {env.name} scores each of its people; set"
+                " network to 'equivariant' (--network equivariant)"
             )
         actor = FlatNetwork(Inputs(env.observation_space(agent)), space, layers, own, "tanh")
         small = jax.tree.map(lambda x: FLAT_SCALE * x, actor.layers[-1])

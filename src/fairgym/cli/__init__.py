@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from fairgym.core import FairgymError
+    from fairgym.utils.changes import unknown
 
     arguments, modules = without_imports(arguments)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -119,7 +119,7 @@ def _run(arguments: list[str]) -> int:
         return 0
     name = "version" if arguments[0] == "--version" else arguments[0]
     if name not in COMMANDS:
-        raise FairgymError(f"unknown command {name!r}; there are: {', '.join(COMMANDS)}")
+        raise unknown("command", name, COMMANDS)
     import_first(modules)
     module, function, _ = COMMANDS[name]
     command = getattr(importlib.import_module(f"fairgym.cli.{module}"), function)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fairgym._version import __version__
 
 FLAG = "--import"
-IMPORT_HELP = "--import MODULE  module of your own that is imported first; may be repeated"
+IMPORT_HELP = "--import MODULE  Import your own module first; may be repeated."
 
 _given: list[str] = []  # by the command that runs
 
@@ -83,14 +83,13 @@ def dispatch(
     Raises:
         FairgymError: an unknown action.
     """
-    from fairgym.core import FairgymError
+    from fairgym.utils.changes import unknown
 
     if not arguments or arguments[0] in ("-h", "--help"):
         print(f"{usage}\n\n{IMPORT_HELP}")
         return
     if arguments[0] not in actions:
-        takes = ", ".join(actions)
-        raise FairgymError(f"unknown action {arguments[0]!r}; {command} takes: {takes}")
+        raise unknown("action", arguments[0], actions, f"{command} takes")
     actions[arguments[0]](arguments[1:])
 
 

@@ -23,7 +23,7 @@ from fairgym.cli.train import plan_of
 from fairgym.config import RunConfig
 from fairgym.config.settings import fields_of
 from fairgym.core import FairgymError
-from fairgym.policies import fixed_policies
+from fairgym.policies import Constant, fixed_policies
 from fairgym.results.labels import metric_label
 from fairgym.results.numbers import Estimate, difference_text, interval
 from fairgym.results.quantities import Quantity
@@ -68,8 +68,11 @@ TRAIN = [
         "unknown algorithm 'nope'; there are: .*f-macem, .*grid-search",
     ),
     ("train loan extra", "unknown argument 'extra'"),
-    ("train loan --epocs 3", "unknown flag '--epocs'; perhaps --epochs is meant"),
-    ("train loan --params.deposit 3", "unknown flag '--params.deposit'; perhaps --params.deposit-"),
+    ("train loan --epocs 3", "unknown flag '--epocs'; did you mean '--epochs'"),
+    (
+        "train loan --params.deposit 3",
+        "unknown flag '--params.deposit'; did you mean '--params.dep",
+    ),
     ("train loan --epochs", "--epochs is given without a value"),
     ("train loan --epochs --seed 3", "--epochs is given without a value; it takes one"),
     ("train loan --params.deposit-rate", "--params.deposit-rate is given without a value"),
@@ -135,7 +138,7 @@ OTHERS = [
     ("evaluate . --episodes 0", "episodes is 0; it takes a whole number from 1"),
     ("evaluate . --episodes few", "episodes is 'few'; it takes a whole number"),
     ("evaluate . --json --episodes", "--episodes is given without a value"),
-    ("evaluate . --jsn", "unknown flag '--jsn'; perhaps --json is meant"),
+    ("evaluate . --jsn", "unknown flag '--jsn'; did you mean '--json'"),
     ("train loan --workers 2", "workers is 2; one run takes 1, several seeds more"),
     ("train loan --seeds 0:2 --workers 0", "workers is 0; it takes a whole number from 1 to 256"),
     ("reproduce mafe-fig5 --workers few", "workers is 'few'; it takes a whole number"),
@@ -149,7 +152,7 @@ OTHERS = [
     ("data describe nope", "nope"),
     ("data describe loan --source nope", "unknown source 'nope'"),
     ("data import", "source is not given; data import takes: .*lending-club"),
-    ("data import nope x", "source is 'nope'; data import takes: .*lending-club"),
+    ("data import nope x", "unknown source 'nope'; data import takes: .*lending-club"),
     ("data import lending-club", "data import lending-club got 0 files; it takes one"),
     ("data import lending-club nope.csv", "nope.csv is not a file"),
     ("demo --epochs few", "epochs is 'few'; it takes a whole number"),
@@ -160,11 +163,77 @@ OTHERS = [
     ("--import --help list", "--import is given without a value"),
     ("list --import=", "--import is given without a value"),
     ("list --import plug_none", "there is no module 'plug_none' in the Python path or in the cur"),
-    ("train loan --import plug-none", "'plug-none' is no name of a module; it takes a dotted name"),
-    ("--import plug_none.py report x", "'plug_none.py' is no name .*; perhaps plug_none is meant"),
-    ("evaluate x --imprt plug", "unknown flag '--imprt'; perhaps --import is meant"),
+    (
+        "train loan --import plug-none",
+        "'plug-none' is not the name of a module; it takes a dotted name",
+    ),
+    (
+        "--import plug_none.py report x",
+        "'plug_none.py' is not the name .*; did you mean 'plug_none'",
+    ),
+    ("evaluate x --imprt plug", "unknown flag '--imprt'; did you mean '--import'"),
     ("nope --import plug_none", "unknown command 'nope'"),
 ]
+
+
+HINTS = [
+    ("train lone", "unknown environment 'lone'; did you mean 'loan'?"),
+    ("evalute", "unknown command 'evalute'; did you mean 'evaluate'?"),
+    ("sweep tabel x.toml", "unknown action 'tabel'; did you mean 'table'?"),
+    ("train loan --algorithm f-mapo", "unknown algorithm 'f-mapo'; did you mean 'f-mappo'?"),
+    ("train loan --fix admisions=0", "unknown agent 'admisions'; did you mean 'admissions'?"),
+    (
+        "train loan --fix relief=0.2",
+        "unknown agent 'relief'; did you mean 'debt_management.relief'?",
+    ),
+    (
+        "simulate health --fix beds=+10%",
+        "unknown agent 'beds'; did you mean the parameter 'beds_at_start' or 'beds_by_people'?",
+    ),
+    (
+        "simulate loan --params relief=20%",
+        "unknown parameter 'relief'; did you mean the decision 'debt_management.relief'?",
+    ),
+    ("train loan --objective dirct", "unknown objective 'dirct'; did you mean 'direct'?"),
+    ("train loan --objective profits=1", "unknown metric 'profits' .*; did you mean 'profit'?"),
+    ("train loan --bound waitdisparity=1", "unknown metric .*; did you mean 'wait_disparity'?"),
+    (
+        "train loan --learning-rate 0.1",
+        "unknown flag '--learning-rate': f-macem does not have it; these algorithms do: a-ppo, ",
+    ),
+    ("simulate loan --baseline randm", "unknown baseline 'randm'; did you mean 'random'?"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), HINTS)
+def test_messages_lead_on(words, message, capsys, here):
+    assert main(words.split()) == 2
+    assert re.search(message.replace("?", "[?]"), capsys.readouterr().err)
+
+
+def test_percentages_are_numbers(here):
+    words = "loan --elite-share 25% --params.deposit-rate 2% --bound wait_disparity=5%"
+    given = plan_of([*words.split(), "--fix", "debt_management.relief=20%"]).config
+    assert given.algorithm_args["elite_share"] == 0.25 and given.params == {"deposit_rate": 0.02}
+    assert given.bounds == {"wait_disparity": 0.05}
+    assert given.fixed == {"debt_management": pytest.approx([0.2, 0.2])}
+    (here / "a.yaml").write_text(
+        "environment: loan\nelite_share: 25%\ndeposit_rate: 2%\nbounds: {wait_disparity: 5%}\n"
+        "fixed: {debt_management: {relief: 20%}}\n"
+    )
+    filed = plan_of(["--config", "a.yaml"]).config
+    same = ("params", "bounds", "algorithm_args")
+    assert all(getattr(filed, name) == getattr(given, name) for name in same)
+    policy = filed.build().fixed["debt_management"]
+    assert isinstance(policy, Constant) and policy.action.tolist() == pytest.approx([0.2, 0.2])
+
+
+def test_weights_as_text_do_in_files(here):
+    (here / "a.toml").write_text(
+        'environment = "loan"\nobjective = "profit=1,wait_disparity=50%"\n'
+    )
+    config = plan_of(["--config", "a.toml"]).config
+    assert config.objective == {"profit": 1.0, "wait_disparity": 0.5}
 
 
 @pytest.mark.parametrize(("words", "message"), TRAIN + OTHERS, ids=lambda x: x[:60])
@@ -180,7 +249,7 @@ def test_bad_input_is_one_sentence(words, message, capsys, here):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.yaml", "epocs: 3\n", r"unknown key 'epocs' \(perhaps epochs\)"),
+        ("a.yaml", "epocs: 3\n", "unknown key 'epocs'; did you mean 'epochs'"),
         ("a.yaml", "fixed: {admissions: ['0.5', '0.5']}\n", "'admissions' is .'0.5', '0.5'."),
         ("a.json", '{"epochs": "40"}', "epochs is '40'; it takes a whole number"),
         ("a.toml", "[params]\ndeposit_rate = -1\n", "deposit_rate is -1.0; it takes a number"),
@@ -266,10 +335,10 @@ def test_the_help_shows_several_numbers_as_the_flag_takes_them(monkeypatch, caps
 
 def test_settings_of_an_imported_environment_are_flags_and_keys(plugged, here, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "300")
-    assert main(["train", "plug-village", "--import", plugged, "--help"]) == 0
+    assert main(["train", "plug-village", "--import", plugged, "--help-params"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"--wells INT +Number of wells. \[at least 1\] \(default: 3\)", out)
-    assert re.search(r"--dry, --no-dry +\(default: False\)", out), "a plain field has no help"
+    assert re.search(r"--\[no-\]dry +\(default: no\)", out), "a plain field has no help"
     assert plan_of(["plug-village", "--dry"]).config.environment_args["dry"] is True
     assert "--params.luck" in out and "--import MODULE" in out
     assert plan_of(["plug-village", "--wells", "4"]).config.environment_args["wells"] == 4
@@ -284,7 +353,7 @@ def test_settings_of_an_imported_environment_are_flags_and_keys(plugged, here, m
 
 
 def test_every_help_tells_of_imports(capsys):
-    for command in set(COMMANDS) - {"version"}:
+    for command in COMMANDS:
         assert main([command, "--help"]) == 0
         assert "--import MODULE" in capsys.readouterr().out, command
     assert main(["--help"]) == 0
@@ -334,8 +403,8 @@ def test_elements_are_fixed_by_name_over_the_file(here, words, agent, expected):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--fix planner.Suoth=0.4", "unknown element 'Suoth' of 'planner' (perhaps South)"),
-        ("--fix planner.South=+30%", "there is no number that it changes; it takes a number"),
+        ("--fix planner.Suoth=0.4", "unknown element 'Suoth' of 'planner'; did you mean 'South'?"),
+        ("--fix planner.South=+30%", "there is no number to change; it takes a number"),
         ("--fix planner=random --fix planner.South=1", "is 'random', which has no elements"),
         ("--fix planner.South", "takes AGENT[.ELEMENT]=POLICY"),
         ("--fix boss=1", "unknown agent 'boss'; health has the agents: insurer, hospital, planner"),
@@ -345,7 +414,10 @@ def test_elements_are_fixed_by_name_over_the_file(here, words, agent, expected):
             "fixed names every agent; one of insurer, hospital, planner is left to train (fairgym"
             " simulate runs fixed policies without training)",
         ),
-        ("--params.beds-at-start Suoth=1", "unknown region 'Suoth' (perhaps South)"),
+        (
+            "--params.beds-at-start Suoth=1",
+            "unknown region 'Suoth' of beds_at_start; did you mean 'South'?",
+        ),
         ("--params.beds-at-start 1,2", "beds_at_start has 2 numbers; it takes one number, or one"),
         ("--params.max-premium South=1", "max_premium is 'South=1'; it takes a number"),
     ],
@@ -386,6 +458,9 @@ def test_help_names_the_elements_of_actions_and_parameters_per_region(capsys, mo
         " public_health, insurance_subsidies, rollover, hospital_infrastructure_GROUP,"
         " public_health_GROUP, insurance_subsidies_GROUP (groups: Northeast, Midwest, South, West)."
     ) in out
+    assert "--params" not in out.replace("(--params.NAME)", "")
+    assert main(["train", "health", "--population", "60", "--help-params"]) == 0
+    out = capsys.readouterr().out
     assert "--params.beds-at-start NUMBER|REGION=NUMBER,..." in out
     assert "[beds, from 0 to 1,000,000]; one number, or one per region (default: 2.0)" in out
 
@@ -776,9 +851,45 @@ def test_help(capsys):
         assert "usage: fairgym" in capsys.readouterr().out
     assert main(["train", "loan", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    for flag in ("--population-size", "--params.deposit-rate", "--epochs", "--fix", "--seeds"):
+    for flag in ("--population-size", "--help-params", "--epochs", "--fix", "--seeds"):
         assert flag in text
     assert main(["data", "--help"]) == 0
+
+
+LONG_HELPS = ["train loan --algorithm f-ppo", "train loan --algorithm f-mappo", "train health"]
+HELPS = ["simulate health", "sweep run", "sweep table", "data describe", "data import"]
+
+
+@pytest.mark.parametrize("words", [*COMMANDS, *HELPS, *LONG_HELPS])
+def test_every_help_fits_two_screens(words, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main([*words.split(), "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 100 and max(map(len, lines)) <= 100
+
+
+def test_help_has_groups_and_a_full_form(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main("train loan --algorithm f-ppo --help".split()) == 0
+    brief = capsys.readouterr().out
+    assert re.findall(r"^(\w+):$", brief, re.MULTILINE) == ["run", "environment", "algorithm"]
+    assert "--resume  " in brief and "--no-resume" not in brief and " ... (default:" in brief
+    assert main("train loan --algorithm f-ppo --help-params".split()) == 0
+    full = capsys.readouterr().out
+    titles = re.findall(r"^(\w+):$", full, re.MULTILINE)
+    assert titles == ["environment", "algorithm", "parameters"]
+    assert "[from 0 to 1]" in full and " ... (" not in full
+
+
+def test_help_needs_no_data_and_no_plots(monkeypatch, capsys):
+    for name in ("pyarrow", "pyarrow.parquet", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert main(["train", "loan", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "--selective-labels" in out.replace("[no-]", "") and "--elite-share" in out
+    assert "elements are not shown: reading populations needs pyarrow: pip install" in out
+    assert main(["train", "loan", "--help-params"]) == 2
+    assert "pip install 'fairgym[data]'" in capsys.readouterr().err
 
 
 def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
@@ -788,7 +899,7 @@ def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
     (here / "a.yaml").write_text("environment: health\npopulation: 1000\n")
 
     def shown(*words):
-        assert main(["train", *words, "--help"]) == 0
+        assert main(["train", *words, "--help-params"]) == 0
         text = " ".join(capsys.readouterr().out.replace("│", " ").split())
         found = {}
         for name in names:

@@ -124,7 +124,10 @@ def help_of(*words):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         assert main([*words, "--help"]) == 0
-    return out.getvalue()
+        if words[0] == "train" and words[1:]:
+            assert main([*words, "--help-params"]) == 0
+    found = out.getvalue()
+    return found + found.replace("--[no-]", "--") + found.replace("--[no-]", "--no-")
 
 
 @pytest.mark.parametrize("name", HOW_TO)

@@ -34,7 +34,7 @@ FLOORS = (
 )
 FLOOR = {package: number for number, packages in enumerate(FLOORS) for package in packages}
 
-# Distributions that `import fairgym` may load, of those in the project's metadata.
+# Distributions that environments and rollouts may load, of those in the project's metadata.
 LIGHT = {"equinox", "jax", "jaxtyping", "numpy", "optax"}
 IMPORTED_AS = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
 
@@ -153,17 +153,43 @@ def named_distributions():
     return {text.split(">=")[0].split("[")[0] for text in asked}
 
 
-def test_the_start_is_light():
-    """`import fairgym` loads JAX and its kin, and no table, plot or command-line library."""
-    code = (
-        "import json, sys, fairgym; print(json.dumps(sorted(sys.modules)));"
-        " fairgym.load, fairgym.train"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = json.loads(done.stdout)
+def modules_after(code):
+    """The modules that a fresh process has loaded after some code."""
+    ending = "; import json, sys; print(json.dumps(sorted(sys.modules)))"
+    command = [sys.executable, "-c", code + ending]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_library_loads_no_table_plot_or_command_line_library():
+    modules = modules_after("import fairgym; fairgym.make, fairgym.rollout, fairgym.Environment")
     assert not {"fairgym.training", "fairgym.cli", "scipy"} & set(modules)
     loaded = {module.split(".")[0] for module in modules}
     heavy = {IMPORTED_AS.get(name, name) for name in named_distributions() - LIGHT}
     assert {"matplotlib", "pandas", "pyarrow", "rich", "yaml"} <= heavy
     assert {"fairgym", "jax", "equinox"} <= loaded
     assert loaded & heavy == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import fairgym; dir(fairgym)"]
+    + [
+        f"from fairgym.cli import main; assert main({words}) == 0"
+        for words in ([], ["--help"], ["version"], ["--version"])
+    ],
+)
+def test_help_and_version_load_no_dependency(code):
+    loaded = {module.split(".")[0] for module in modules_after(code)}
+    assert "fairgym" in loaded
+    named = {IMPORTED_AS.get(name, name) for name in named_distributions()}
+    assert loaded & named == set()
+
+
+def test_the_package_offers_what_it_names():
+    code = (
+        "import fairgym; assert set(fairgym.__all__) <= set(dir(fairgym));"
+        " [getattr(fairgym, name) for name in fairgym.__all__]; fairgym.core.Params;"
+        " assert not hasattr(fairgym, 'nothing')"
+    )
+    assert "fairgym.sweeps" in modules_after(code)

@@ -63,9 +63,15 @@ def test_parts_of_a_partition():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("beds", 1), "unknown parameter 'beds'.*; health takes: bias_strength"),
-        (("beds_at_start.Suoth", 1), "unknown region 'Suoth' .perhaps South. of beds_at_start; it"),
-        (("beds_at_start", {"East": 1}), "unknown region 'East'.*one per region: Northeast, Midw"),
+        (("beds", 1), "unknown parameter 'beds'; did you mean 'beds_at_start' or 'beds_by_people'"),
+        (
+            ("beds_at_start.Suoth", 1),
+            "unknown region 'Suoth' of beds_at_start; did you mean 'South'",
+        ),
+        (
+            ("beds_at_start", {"Here": 1}),
+            "unknown region 'Here' of beds_at_start; there are: Northeast",
+        ),
         (("beds_at_start", [1, 2]), "beds_at_start has 2 numbers; it takes one number, or one per"),
         (("beds_at_start", "1,2"), "beds_at_start has 2 numbers; it takes one number, or one per"),
         (("beds_at_start", "South=many"), "beds_at_start.South is 'many'; it takes a number"),

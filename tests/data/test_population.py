@@ -151,7 +151,7 @@ def test_without_pyarrow(monkeypatch):
 def test_unknown_names():
     with pytest.raises(FairgymError, match=r"unknown population 'boats'; there are: .*loan"):
         load_population("boats")
-    with pytest.raises(FairgymError, match=r"unknown source 'nowhere'.*there are: built-in"):
+    with pytest.raises(FairgymError, match=r"unknown source 'nowhere' .*; there are: built-in"):
         load_population("loan", "nowhere")
     with pytest.raises(FairgymError, match="import it first: fairgym data import lending-club"):
         load_population("loan", "lending-club")

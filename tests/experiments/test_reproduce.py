@@ -259,7 +259,7 @@ def here(tmp_path, monkeypatch):
     ("words", "message"),
     [
         ("", "no experiment is given; there are: .*mafe-fig5, .*mafe-fig10"),
-        ("mafe-fig99", "unknown experiment 'mafe-fig99'; there are: .*mafe-fig5"),
+        ("mafe-fig99", "unknown experiment 'mafe-fig99'; did you mean 'mafe-fig9'"),
         ("toy mafe-fig99", "unknown experiment 'mafe-fig99'"),
         ("toy --scale huge", "scale is 'huge'; it takes: "),
         ("toy --seeds 1", "seeds is 1; it takes a whole number from 2"),
@@ -267,7 +267,7 @@ def here(tmp_path, monkeypatch):
         ("toy --out file", "out is 'file', which is a file; it takes a folder"),
         ("toy --pages file", "pages is 'file', which is a file; it takes a folder"),
         ("toy --pages file/pages", "pages cannot be written .Not a directory"),
-        ("toy --sedes 2", "unknown flag '--sedes'; perhaps --seeds is meant"),
+        ("toy --sedes 2", "unknown flag '--sedes'; did you mean '--seeds'"),
         ("toy --list", "names is 'toy'; --list takes none"),
     ],
 )

@@ -101,7 +101,7 @@ class TestNamed:
     )
     def test_anything_else(self, name):
         with pytest.raises(
-            FairgymError, match=r"uniform, direct.*frontier:LAMBDA|lambda must"
+            FairgymError, match=r"uniform, direct.*frontier:LAMBDA|lambda must|did you mean"
         ) as caught:
             Objective.named(ENV, name)
         assert "\n" not in str(caught.value)

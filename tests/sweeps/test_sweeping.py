@@ -90,7 +90,7 @@ def test_settings_reach_the_configurations():
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"grids": {}}, "unknown part 'grids'; a sweep takes: base, grid, zip"),
+        ({"grids": {}}, "unknown part 'grids'; did you mean 'grid'"),
         ({"grid": {"horizon": 3}}, "grid.horizon is a number; it takes a list"),
         ({"grid": {"horizon": []}}, "grid.horizon is an empty list"),
         ({"grid": [3]}, "grid is a list; it takes names with values"),
@@ -100,7 +100,7 @@ def test_settings_reach_the_configurations():
         ({"exclude": [{"horizon": 3}]}, "exclude names 'horizon', which no run"),
         ({"exclude": [{"epochs": 9, "horizn": 3}]}, "exclude names 'horizn', which no run"),
         ({"exclude": [{"epochs": 2}]}, "exclude leaves no run"),
-        ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn' .perhaps horizon"),
+        ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn'; did you mean 'horizon'"),
         ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon is 'x'; it takes a whole number"),
         ({"seeds": "3:"}, "seeds is '3:'; it takes START:STOP"),
         ({"seeds": [1, 1]}, "seeds is .1, 1."),

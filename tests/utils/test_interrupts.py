@@ -47,24 +47,24 @@ def test_one_that_is_swallowed_still_ends_the_command(monkeypatch, capsys):
             press()
             time.sleep(0.01)  # the handler runs here, and Python ignores what it raises
 
-    def version(arguments):
+    def list_all(arguments):
         Garbage()
         print("done")
 
-    monkeypatch.setattr(listing, "version", version)
-    assert main(["version"]) == 130
+    monkeypatch.setattr(listing, "list_all", list_all)
+    assert main(["list"]) == 130
     out, err = capsys.readouterr()
     assert out == "done\n" and err.endswith("interrupted\n")
 
 
 def test_others_handlers_are_left_alone_and_python_has_its_own_back(monkeypatch):
     seen = []
-    monkeypatch.setattr(listing, "version", lambda _: press())
-    assert main(["version"]) == 130
+    monkeypatch.setattr(listing, "list_all", lambda _: press())
+    assert main(["list"]) == 130
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
     try:
-        assert main(["version"]) == 0 and seen == [1]
+        assert main(["list"]) == 0 and seen == [1]
     finally:
         signal.signal(signal.SIGINT, before)
     interrupts.look()  # nobody listens: nothing is raised

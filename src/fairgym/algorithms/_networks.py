@@ -231,7 +231,7 @@ def make_flat_networks(
         if space.per_entity:
             raise FairgymError(
                 f"network is 'flat', but {agent!r} of {env.name} scores each person; use"
-                " 'equivariant'"
+                " 'equivariant' (--network equivariant)"
             )
         actor = FlatNetwork(Inputs(env.observation_space(agent)), space, layers, own, "tanh")
         small = jax.tree.map(lambda x: FLAT_SCALE * x, actor.layers[-1])

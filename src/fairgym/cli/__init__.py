@@ -1,6 +1,7 @@
 """The command line: `fairgym COMMAND ...`.
 
-Whatever the user gets wrong ends as one sentence on standard error and exit code 2.
+A user's mistake prints one sentence on standard error and exits with code 2. Modules that import
+JAX are imported inside functions, so that `fairgym --help` and `fairgym version` answer at once.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from fairgym.cli.common import IMPORT_HELP, import_first, plain, without_imports
+from fairgym.cli.common import IMPORT_HELP, import_first, plain, version, without_imports
 
 LONGEST = 2000  # characters of a sentence; lists of names that exist fit
 # Distributions that are not always installed -> the extra that installs them.
@@ -28,16 +29,15 @@ COMMANDS = {
     "data": ("data", "data", "describe or import populations"),
     "demo": ("demo", "demo", "train, evaluate and report a small example"),
     "list": ("listing", "list_all", "list environments and algorithms"),
-    "version": ("listing", "version", "print the version"),
+    "version": ("common", "version", "print the version"),
 }
 NO_MEMORY = (
-    "there is not enough memory; it takes fewer people, episodes at once or hidden units, or a"
-    " larger machine"
+    "not enough memory; use fewer people, episodes at once or hidden units, or a larger machine"
 )
 
 
 def usage() -> str:
-    """The text of `fairgym --help`."""
+    """Return the text of `fairgym --help`."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name.ljust(width)}  {about}" for name, (_, _, about) in COMMANDS.items()]
     return "\n".join(
@@ -48,7 +48,7 @@ def usage() -> str:
             "",
             *lines,
             "",
-            "fairgym COMMAND --help tells more about one. Every command also takes",
+            "fairgym COMMAND --help describes a command. Every command also takes",
             "",
             f"  {IMPORT_HELP}",
         ]
@@ -59,22 +59,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        argv: the arguments; those of the process by default.
+        argv: The arguments; those of the process by default.
 
     Returns:
-        The exit code: 0, 2 for bad input, 130 when interrupted.
+        The exit code: 0 for success, 2 for bad input, 130 when interrupted.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # signs that it lacks become question marks
+        if isinstance(stream, io.TextIOWrapper):  # print "?" for characters it cannot encode
             stream.reconfigure(errors="replace")
+    if not arguments or arguments in (["-h"], ["--help"], ["help"]):
+        print(usage())
+        return 0
+    if arguments in (["version"], ["--version"]):
+        version([])
+        return 0
     from fairgym.core import FairgymError
     from fairgym.utils import interrupts
 
     try:
         with interrupts.listening():
             code = _run(arguments)
-            interrupts.look()  # one that was swallowed
+            interrupts.look()  # raise an interrupt that was swallowed
             return code
     except FairgymError as error:
         return _fail(str(error))
@@ -105,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from fairgym.core import FairgymError
+    from fairgym.utils.changes import unknown
 
     arguments, modules = without_imports(arguments)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -113,7 +119,7 @@ def _run(arguments: list[str]) -> int:
         return 0
     name = "version" if arguments[0] == "--version" else arguments[0]
     if name not in COMMANDS:
-        raise FairgymError(f"unknown command {name!r}; there are: {', '.join(COMMANDS)}")
+        raise unknown("command", name, COMMANDS)
     import_first(modules)
     module, function, _ = COMMANDS[name]
     command = getattr(importlib.import_module(f"fairgym.cli.{module}"), function)

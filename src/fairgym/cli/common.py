@@ -4,8 +4,10 @@ import contextlib
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from fairgym._version import __version__
+
 FLAG = "--import"
-IMPORT_HELP = "--import MODULE  module of your own that is imported first; may be repeated"
+IMPORT_HELP = "--import MODULE  Import your own module first; may be repeated."
 
 _given: list[str] = []  # by the command that runs
 
@@ -16,8 +18,6 @@ def without_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     Raises:
         FairgymError: the flag is given without a module.
     """
-    from fairgym.core import FairgymError
-
     rest: list[str] = []
     modules: list[str] = []
     words = iter(arguments)
@@ -28,6 +28,8 @@ def without_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
             continue
         module = value if equals else next(words, "")
         if not module or module.startswith("-"):
+            from fairgym.core import FairgymError
+
             raise FairgymError(f"{FLAG} is given without a value; it takes the name of a module")
         modules.append(module)
     return rest, modules
@@ -81,15 +83,30 @@ def dispatch(
     Raises:
         FairgymError: an unknown action.
     """
-    from fairgym.core import FairgymError
+    from fairgym.utils.changes import unknown
 
     if not arguments or arguments[0] in ("-h", "--help"):
         print(f"{usage}\n\n{IMPORT_HELP}")
         return
     if arguments[0] not in actions:
-        takes = ", ".join(actions)
-        raise FairgymError(f"unknown action {arguments[0]!r}; {command} takes: {takes}")
+        raise unknown("action", arguments[0], actions, f"{command} takes")
     actions[arguments[0]](arguments[1:])
+
+
+def version(arguments: Sequence[str]) -> None:
+    """Print the version.
+
+    Raises:
+        FairgymError: There is an argument.
+    """
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(f"usage: fairgym version\n\nPrint the version.\n\n{IMPORT_HELP}")
+        return
+    if arguments:
+        from fairgym.core import FairgymError
+
+        raise FairgymError(f"unknown argument {arguments[0]!r}; version takes none")
+    print(f"fairgym {__version__}")
 
 
 def plain(text: object) -> str:

@@ -1,21 +1,23 @@
-"""`fairgym data`: populations described, and imported from a user's own files."""
+"""`fairgym data`: describe populations, and import them from a user's files."""
 
 import dataclasses
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym.cli.common import dispatch
+from fairgym.cli.common import IMPORT_HELP, dispatch
 from fairgym.cli.output import Output
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.core import FairgymError
+from fairgym.utils.changes import unknown
 
 
 def data(arguments: Sequence[str]) -> None:
     """Describe or import populations."""
     usage = (
-        "usage: fairgym data describe POPULATION [--source NAME]\n"
-        "       fairgym data import SOURCE FILE"
+        "usage: fairgym data ACTION ... [flags]\n\n"
+        "  describe POPULATION  Describe the people of a population.\n"
+        "  import SOURCE FILE   Import people from a file of yours into a population."
     )
     dispatch("data", {"describe": _describe, "import": _import}, usage, arguments)
 
@@ -24,8 +26,10 @@ def data(arguments: Sequence[str]) -> None:
 class DescribeFlags(Output):
     """Describe the people of a population."""
 
-    names: tuple[str, ...] = names("Populations, such as loan.", "NAME")
-    source: str = flag("built-in", "Origin of the people: built-in, or the name of an import.")
+    names: tuple[str, ...] = names("Population to describe, such as loan.", "NAME")
+    source: str = flag(
+        "built-in", "Where the people come from: built-in, or the source of an import."
+    )
 
 
 def _describe(arguments: Sequence[str]) -> None:
@@ -50,14 +54,16 @@ def _import(arguments: Sequence[str]) -> None:
 
     importers = importer_modules()
     if any(word in ("-h", "--help") for word in arguments):
-        print("usage: fairgym data import SOURCE FILE\n\nsources, what they fill and the file:")
-        width = max(len(name) for name in importers)
+        print("usage: fairgym data import SOURCE FILE\n")
+        print("Import people from a file of yours into a population.\n\nsources:")
         for name, module in importers.items():
-            print(f"  {name.ljust(width)}  {module.POPULATION}: {module.FILE}")
+            print(f"  {name}, for the population {module.POPULATION}, takes\n    {module.FILE}")
+        print(f"\n{IMPORT_HELP}")
         return
-    if not arguments or arguments[0] not in importers:
-        given = repr(arguments[0]) if arguments else "not given"
-        raise FairgymError(f"source is {given}; data import takes: {', '.join(importers)}")
+    if not arguments:
+        raise FairgymError(f"source is not given; data import takes: {', '.join(importers)}")
+    if arguments[0] not in importers:
+        raise unknown("source", arguments[0], importers, "data import takes")
     if len(arguments) != 2:
         raise FairgymError(
             f"data import {arguments[0]} got {len(arguments) - 1} files; it takes one"
@@ -66,7 +72,7 @@ def _import(arguments: Sequence[str]) -> None:
 
 
 class _Percent:
-    """Percent of a file read, on a terminal."""
+    """Percentage of a file that has been read, shown on a terminal."""
 
     def __call__(self, done: int, total: int) -> None:
         if sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""`fairgym list` and `fairgym version`: what is installed."""
+"""`fairgym list`: the environments and algorithms that are installed."""
 
 import dataclasses
 import itertools
@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym._version import __version__
 from fairgym.cli.common import plain
 from fairgym.cli.output import Output
 from fairgym.cli.parsing import parse
@@ -39,13 +38,6 @@ def list_all(arguments: Sequence[str]) -> None:
         for row in several:
             origin = f" [{row['origin']}]" if row["origin"] else ""
             print(f"  {plain(row['name'].ljust(width) + '  ' + row['about'] + origin)}")
-
-
-def version(arguments: Sequence[str]) -> None:
-    """Print the version."""
-    if arguments:
-        raise FairgymError(f"unknown argument {arguments[0]!r}; version takes none")
-    print(f"fairgym {__version__}")
 
 
 def _about(thing: Any) -> str:

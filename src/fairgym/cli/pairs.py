@@ -13,7 +13,7 @@ from fairgym.config.text import read_pairs
 from fairgym.core import ActionSpace, Environment
 from fairgym.policies import with_fixed
 from fairgym.utils import make
-from fairgym.utils.changes import slug
+from fairgym.utils.changes import read_number, slug
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +85,6 @@ def changed_by(
 
 def _number(text: str) -> float | str:
     try:
-        return float(text)
+        return read_number(text)
     except ValueError:
         return text

@@ -1,20 +1,26 @@
 """Flags from declared fields, by argparse, with errors in one sentence."""
 
 import argparse
+import copy
 import dataclasses
-import difflib
 import inspect
 import re
+import shutil
+import textwrap
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Never, TypeVar
 
 from fairgym.cli.common import FLAG, IMPORT_HELP
-from fairgym.config.settings import ENVIRONMENT, Setting, fields_of, members
+from fairgym.config.settings import ALGORITHM, ENVIRONMENT, PARAMS, Setting, fields_of, members
 from fairgym.core import FairgymError, ParamInfo
+from fairgym.utils.changes import did_you_mean
 
 T = TypeVar("T")
 _METAVARS = {int: "INT", float: "NUMBER", str: "NAME"}
+_TWO_SCREENS, _WIDE, _INDENT = 98, 100, 30  # lines and columns of a help, and of its flags
+_LINE = _WIDE - 2 - _INDENT
+_TITLES = {ENVIRONMENT: "environment", ALGORITHM: "algorithm", PARAMS: "parameters"}
 
 
 def flag(
@@ -61,10 +67,42 @@ class EngineFlags:
     gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
 
 
-class Parser(argparse.ArgumentParser):
-    """Reads flags; what is wrong is a FairgymError."""
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help of at most 100 columns where the width of the terminal is unknown."""
 
-    def __init__(self, prog: str, about: str = "", takes: str = "", *, helps: bool = True) -> None:
+    def __init__(self, prog: str) -> None:
+        width = shutil.get_terminal_size((_WIDE, 50)).columns - 2
+        super().__init__(prog, max_help_position=_INDENT, width=width)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse.BooleanOptionalAction):
+            return str(action.metavar or action.option_strings[0])
+        if action.option_strings and action.nargs != 0:
+            return f"{action.option_strings[0]} {action.metavar}"
+        return super()._format_action_invocation(action)
+
+
+class _HelpParams(argparse.Action):
+    """Print the parameters and all other settings of a run in full, and end."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        assert isinstance(parser, Parser)
+        print(parser.help_of(ENVIRONMENT, ALGORITHM, PARAMS), end="")
+        parser.exit()
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser of flags that reports mistakes as a FairgymError."""
+
+    def __init__(
+        self,
+        prog: str,
+        about: str = "",
+        takes: str = "",
+        *,
+        helps: bool = True,
+        has_params: bool = False,
+    ) -> None:
         """Begin without flags.
 
         Args:
@@ -72,20 +110,31 @@ class Parser(argparse.ArgumentParser):
             about: What it does, for its help.
             takes: The words that it takes besides flags, for its help.
             helps: Whether `--help` prints the help and ends.
+            has_params: Whether settings of runs will be added, which `--help` describes briefly,
+                but for parameters, and `--help-params` in full.
         """
         super().__init__(
             prog=prog,
             usage=" ".join(filter(None, [prog, takes, "[flags]"])),
             description=about,
             epilog=IMPORT_HELP,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
             argument_default=argparse.SUPPRESS,
-            add_help=helps,
+            add_help=False,
             allow_abbrev=False,
             exit_on_error=False,
         )
+        self._positionals.title = "arguments"
         self._values: dict[str, Any] = {}
+        self._sections: dict[str, Any] = {"": self._optionals}
+        self._brief: dict[str, tuple[str, str]] = {}  # first sentence and default
         self._flags = ["--help", FLAG]
+        if helps:
+            self.add_argument("-h", "--help", action="help", help="Show this help and exit.")
+        if has_params:
+            about = "Describe parameters (--params.NAME) and all other settings in full, and exit."
+            self.add_argument("--help-params", action=_HelpParams, nargs=0, help=about)
+            self._flags.append("--help-params")
 
     def add(
         self, setting: Setting, *flags: str, dest: str = "", shown: object = dataclasses.MISSING
@@ -94,33 +143,73 @@ class Parser(argparse.ArgumentParser):
 
         Args:
             setting: The setting, with the default that counts.
-            *flags: Names of the flag; that of the setting if none is given, with its section in
-                front where another flag has that name.
+            *flags: Names of the flag; by default that of the setting, preceded by its section
+                where another flag has that name.
             dest: Name of the value among those that are read; the setting's if empty.
             shown: Default that the help shows; the setting's if not given.
         """
         dest = dest or setting.name
         self._values[dest] = setting.default
         flags = flags or (flag_of(setting.name),)
-        if flags[0] in self._flags:  # of equal names the first goes by it alone
+        if flags[0] in self._flags:
             flags = (f"--{setting.section}.{flag_of(setting.name)[2:]}",)
-        about = _help(setting, setting.default if shown is dataclasses.MISSING else shown)
+        shown = setting.default if shown is dataclasses.MISSING else shown
         kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
         metavar = setting.metavar or "|".join(_placeholders(setting, kinds))
+        options: dict[str, Any] = {"action": _parsed_by(setting), "metavar": metavar}
         if kinds == [bool]:
-            added = self.add_argument(
-                *flags, dest=dest, action=argparse.BooleanOptionalAction, help=about
-            )
+            options = {"action": argparse.BooleanOptionalAction}
         elif not setting.section and setting.kind == tuple[str, ...]:
             self._values[dest] = list(setting.default)
-            added = self.add_argument(
-                *flags, dest=dest, action="append", metavar=metavar, help=about
-            )
-        else:
-            added = self.add_argument(
-                *flags, dest=dest, action=_parsed_by(setting), metavar=metavar, help=about
-            )
+            options = {"action": "append", "metavar": metavar}
+        if setting.section not in self._sections:
+            self._optionals.title = "run"
+            self._sections[setting.section] = self.add_argument_group(_TITLES[setting.section])
+        group = self._sections[setting.section]
+        default = _default(setting, shown)
+        about = f"{setting.help}{default}".strip().replace("%", "%%")
+        added = group.add_argument(*flags, dest=dest, help=about, **options)
+        if setting.section:
+            sentence = re.split(r"(?<=[.]) ", setting.info.description)[0]
+            self._brief[dest] = sentence.replace("%", "%%"), default
+        if kinds == [bool] and (setting.section or setting.default):  # how the help shows it
+            added.metavar = flags[0].replace("--", "--[no-]", 1)
         self._flags += added.option_strings
+
+    def format_help(self) -> str:
+        """Return the help of all flags but those of parameters, on two screens.
+
+        Settings are described by a sentence each, cut to a line where all would be too long.
+        """
+        sections = [section for section in self._sections if section != PARAMS]
+        brief = {name: about + default for name, (about, default) in self._brief.items()}
+        found = self.help_of(*sections, brief=brief)
+        if found.count("\n") > _TWO_SCREENS:
+            for name, (about, default) in self._brief.items():
+                brief[name] = textwrap.shorten(about, _LINE - len(default), placeholder=" ...")
+                brief[name] += default
+            found = self.help_of(*sections, brief=brief)
+        return found
+
+    def help_of(self, *sections: str, brief: Mapping[str, str] | None = None) -> str:
+        """Return the help of the flags of some sections.
+
+        Args:
+            *sections: The sections; "" for the flags of the command itself.
+            brief: Texts in place of the full ones, by the name of the value.
+        """
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        groups = [self._sections[section] for section in sections if section in self._sections]
+        for group in ([self._positionals] if "" in sections else []) + groups:
+            formatter.start_section(group.title)
+            for action in map(copy.copy, group._group_actions):
+                action.help = (brief or {}).get(action.dest, action.help)
+                formatter.add_argument(action)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
     def add_fields(self, cls: type, defaults: Mapping[str, object] | None = None) -> None:
         """Add the flags that a dataclass declares by `flag` and `names`.
@@ -138,8 +227,14 @@ class Parser(argparse.ArgumentParser):
             default = (defaults or {}).get(setting.name, setting.default)
             self.add(dataclasses.replace(setting, default=default))
 
-    def read(self, words: Sequence[str]) -> argparse.Namespace:
+    def read(
+        self, words: Sequence[str], elsewhere: Callable[[str], str] = lambda _: ""
+    ) -> argparse.Namespace:
         """Return the values of the flags, by name.
+
+        Args:
+            words: The arguments.
+            elsewhere: Returns where else an unknown flag exists, for the message; "" for nowhere.
 
         Raises:
             FairgymError: An unknown flag, or a missing or wrong value.
@@ -149,12 +244,10 @@ class Parser(argparse.ArgumentParser):
         unknown = [word for word in rest if word != "--"]
         if unknown:
             name = unknown[0].partition("=")[0]
-            near = difflib.get_close_matches(name, self._flags, n=1, cutoff=0.7)
-            hint = f"; perhaps {near[0]} is meant" if near else ""
             what = "flag" if unknown[0].startswith("-") else "argument"
-            raise FairgymError(
-                f"unknown {what} {unknown[0]!r}{hint}; {self.prog} --help lists all flags"
-            )
+            hint = elsewhere(name) or did_you_mean(name, self._flags)
+            hint = hint or f"; {self.prog} --help lists all flags"
+            raise FairgymError(f"unknown {what} {unknown[0]!r}{hint}")
         return given
 
     def read_known(self, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -259,11 +352,13 @@ def _placeholders(setting: Setting, kinds: Sequence[object]) -> list[str]:
     return found
 
 
-def _help(setting: Setting, shown: object) -> str:
+def _default(setting: Setting, shown: object) -> str:
+    """Return what the help says of the default; nothing for a switch that is off."""
+    if isinstance(shown, bool):
+        shown = ("yes" if shown else "no") if setting.section else None
     if isinstance(shown, tuple | list):  # as the flag takes them
         shown = ",".join(map(str, shown))
-    default = "" if shown in (None, "") else f" (default: {shown})"
-    return f"{setting.help}{default}".strip().replace("%", "%%")
+    return "" if shown in (None, "") else f" (default: {shown})"
 
 
 def _parsed_by(setting: Setting) -> type[argparse.Action]:

@@ -18,11 +18,12 @@ from fairgym.config.settings import (
     PARAMS,
     Setting,
     algorithm_settings,
+    algorithms_with,
     environment_settings,
     fields_of,
 )
 from fairgym.config.text import read_seeds
-from fairgym.core import Environment, FairgymError, ParamInfo
+from fairgym.core import FairgymError, ParamInfo
 from fairgym.training.folder import RunFolder, run_folders
 from fairgym.utils import make
 from fairgym.utils.files import require_path
@@ -36,27 +37,26 @@ HINT = "fairgym train ENVIRONMENT [flags]"
 class Common:
     """Flags of every training."""
 
-    algorithm: str = flag("f-macem", "Name of the algorithm; fairgym list shows all.")
+    algorithm: str = flag("f-macem", "Algorithm that trains; fairgym list names all.")
     objective: str = flag(
         "",
-        "Objective of the trained agents: uniform, direct, direct-fair, direct-fair-rate,"
-        " half-direct, published, frontier:LAMBDA, or own for the terms that concern each agent;"
-        " the welfare nash, max-min, gini or alpha:ALPHA, of the system's benefit or as in"
-        " nash:COMPONENT; or weights: METRIC=WEIGHT,METRIC=WEIGHT.",
+        "What the trained agents maximize: uniform, direct, direct-fair, direct-fair-rate,"
+        " half-direct, published, frontier:LAMBDA; own, the terms that concern each agent;"
+        " METRIC=WEIGHT,METRIC=WEIGHT; or a welfare function of what stakeholders received: nash,"
+        " max-min, gini, alpha:ALPHA, or one of a component, such as nash:COMPONENT.",
     )
     memory: str = flag(
-        "none", "Memory that agents are shown, by its name in the environment; none for none."
+        "none", "Memory of the environment to add to the observations (see its card)."
     )
-    seed: int | None = flag(None, "Seed of everything random in the run.")
+    seed: int | None = flag(None, "Random seed of the run.")
     seeds: str | None = flag(
         None,
-        "Seeds of several runs, in OUT/seed-N: START:STOP or a list such as 0,3,7.",
+        "Train one run per seed, in OUT/seed-N: START:STOP, or a list such as 0,3,7.",
         metavar="START:STOP|N,N,...",
     )
     out: str | None = flag(
         None,
-        "Run folder; runs/ENVIRONMENT-ALGORITHM-OBJECTIVE by default, with the memory after it"
-        " where there is one.",
+        "Run folder (default: runs/ENVIRONMENT-ALGORITHM-OBJECTIVE, then the memory if any).",
         metavar="FOLDER",
     )
     config: str | None = flag(
@@ -67,7 +67,7 @@ class Common:
         False,
         "Replace the run in OUT. The old run is kept until the new one has finished.",
     )
-    workers: int = flag(1, "Number of processes that train several seeds, each one at a time.")
+    workers: int = flag(1, "Number of processes that train several seeds in parallel.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,26 +146,17 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     words = list(arguments)
     named = words.pop(0) if words and not words[0].startswith("-") else None
     base = _base(words, named)
-    env = None  # that the help speaks of: the defaults of some parameters follow its size
     helping = any(word in ("-h", "--help") for word in words)
-    if not isinstance(base.get("environment"), str):
-        if not helping:
-            given = "not given"
-            if base.get("environment") is not None:
-                given = repr(base["environment"])
-            raise FairgymError(f"environment is {given}; it takes a name right after train: {HINT}")
+    if isinstance(base.get("environment"), str):
+        config, settings, about = _start(base, words, helping)
+    elif helping:
+        config, about = RunConfig("ENVIRONMENT"), {}
         settings = algorithm_settings(str(base.get("algorithm", "f-macem")))
-        config = RunConfig("ENVIRONMENT")
     else:
-        extra = {key: base.pop(key) for key in ("out", "seeds") if key in base}
-        config = RunConfig.from_mapping(base)
-        base |= extra
-        shapes = _shapes(config, words)
-        settings = settings_of(config.environment, config.algorithm, shapes)
-        if helping:
-            env = make(config.environment, **shapes)
-    prog = f"{PROG} {config.environment}"
-    given = _parser(prog, settings, config, base, env).read(words)
+        given = "not given" if base.get("environment") is None else repr(base["environment"])
+        raise FairgymError(f"environment is {given}; it takes a name right after train: {HINT}")
+    parser = _parser(settings, config, base, about)
+    given = parser.read(words, lambda flag: _elsewhere(flag, config.algorithm))
 
     sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
     for setting in settings:
@@ -231,21 +222,53 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     return base
 
 
+def _start(
+    base: dict[str, Any], words: Sequence[str], helping: bool
+) -> tuple[RunConfig, list[Setting], dict[str, str]]:
+    """Return the configuration of the file, all settings, and what the help says of the system.
+
+    The help does without parameters and elements if the data of the system cannot be read.
+    """
+    extra = {key: base.pop(key) for key in ("out", "seeds") if key in base}
+    try:
+        config = RunConfig.from_mapping(base)
+        shapes = _shapes(config, words)  # on which the defaults of some parameters depend
+        settings = settings_of(config.environment, config.algorithm, shapes)
+        about = {}
+        if helping:
+            elements = describe_elements(make(config.environment, **shapes))
+            about = {"fix": f" Elements: {elements}."}
+    except FairgymError as error:
+        if not (helping and isinstance(error.__cause__, ImportError)):
+            raise
+        config = RunConfig(base["environment"], algorithm=base.get("algorithm", "f-macem"))
+        settings = environment_settings(config.environment) + algorithm_settings(config.algorithm)
+        about = {"": f"\nParameters and elements are not shown: {error}."}
+    base |= extra
+    return config, settings, about
+
+
+def _elsewhere(flag: str, algorithm: str) -> str:
+    """Return which algorithms have a flag that this one lacks, for the message; "" if none has."""
+    having = algorithms_with(flag.lstrip("-").replace("-", "_"))
+    if not having:
+        return ""
+    return f": {algorithm} does not have it; these algorithms do: {', '.join(having)}"
+
+
 def _parser(
-    prog: str,
     settings: Sequence[Setting],
     config: RunConfig,
     base: Mapping[str, object],
-    env: Environment | None,
+    about: Mapping[str, str],
 ) -> Parser:
-    """The parser of all flags, with the file's values as defaults.
+    """Return the parser of all flags, with the file's values as defaults.
 
     Args:
-        prog: the command, for the help.
-        settings: those of the environment, its parameters and the algorithm.
-        config: the configuration of the file.
-        base: the keys of the file.
-        env: the environment whose elements of actions the help names; None for no names.
+        settings: Those of the environment, its parameters and the algorithm.
+        config: The configuration of the file.
+        base: The keys of the file.
+        about: Sentences that the help adds to those of some flags; under "" to its beginning.
     """
     defaults = {field.name: base[field.name] for field in fields_of(Common) if field.name in base}
     defaults |= {
@@ -256,12 +279,12 @@ def _parser(
     }
     if not isinstance(defaults.get("out", ""), str | None):
         raise FairgymError(f"out is {defaults['out']!r}; it takes a folder")
-    parser = Parser(prog, f"Train policies in {config.environment} and write a run folder.")
+    what = f"Train policies in {config.environment} and write a run folder.{about.get('', '')}"
+    parser = Parser(f"{PROG} {config.environment}", what, has_params=True)
     parser.add_fields(Common, defaults)
     for pair in fields_of(Pairs):
-        names = "" if env is None else f" Elements: {describe_elements(env)}."
-        about = pair.info.description + (names if pair.name == "fix" else "")
-        parser.add(dataclasses.replace(pair, info=ParamInfo(about)))
+        info = ParamInfo(pair.info.description + about.get(pair.name, ""))
+        parser.add(dataclasses.replace(pair, info=info))
     add_environment(
         parser,
         settings,

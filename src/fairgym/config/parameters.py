@@ -10,8 +10,16 @@ import numpy as np
 from fairgym.config.settings import PARAMS, PLAIN, Setting, algorithm_settings, environment_settings
 from fairgym.config.text import split_list, split_pair
 from fairgym.core import Environment, FairgymError, Params
+from fairgym.policies.named import element_hint
 from fairgym.utils import make
-from fairgym.utils.changes import changed_number, is_relative, nearest, slug
+from fairgym.utils.changes import (
+    changed_number,
+    is_percentage,
+    is_relative,
+    read_number,
+    slug,
+    unknown,
+)
 
 P = TypeVar("P", bound=Params)
 
@@ -58,23 +66,25 @@ class Parameter(Setting):
             return tuple(self._one(part, entry) for part, entry in pairs)
         if is_relative(value):
             return value
+        if is_percentage(value):
+            return self.parse(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise FairgymError(f"{self.name} is {value!r}; it takes {self.takes}")
         return self._one("", value)
 
     def parse(self, text: str) -> Any:
-        """The value of a flag: 390, +30%, South=390,West=200 or 300,300,390,200.
+        """The value of a flag: 390, 20%, +30%, South=390,West=200 or 300,300,390,200.
 
         Raises:
             FairgymError: the text is no such value.
         """
         parts = split_list(text)
-        if self.parts and "=" in text:
+        if self.parts and "=" in text.strip()[1:]:
             return self._by_name(map(split_pair, parts))
         if self.parts and len(parts) > 1:
             return self.check(parts)
         try:
-            return text.strip() if is_relative(text) else float(text)
+            return text.strip() if is_relative(text) else read_number(text)
         except ValueError as error:
             raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}") from error
 
@@ -104,10 +114,7 @@ class Parameter(Setting):
         known, found = {slug(part): part for part in self.parts}, {}
         for part, entry in pairs:
             if slug(part) not in known:
-                raise FairgymError(
-                    f"unknown {self.info.per} {str(part)!r}{nearest(str(part), self.parts)} of"
-                    f" {self.name}; it takes {self.takes}"
-                )
+                raise unknown(self.info.per, str(part), self.parts, "there are", f" of {self.name}")
             if known[slug(part)] in found:
                 raise FairgymError(
                     f"{self.name} names {part} twice; it takes each {self.info.per} once"
@@ -194,10 +201,9 @@ def with_params(env: Environment, params: P, changes: Iterable[tuple[str, object
         name, dot, part = str(key).partition(".")
         name = slug(name)
         if name not in settings:
-            raise FairgymError(
-                f"unknown parameter {name!r}{nearest(name, settings)}; {env.name} takes:"
-                f" {', '.join(settings)}"
-            )
+            if hint := element_hint(env, name, "the decision "):
+                raise FairgymError(f"unknown parameter {name!r}{hint}")
+            raise unknown("parameter", name, settings, f"{env.name} takes")
         setting, before = settings[name], getattr(params, name)
         if not isinstance(setting, Parameter):
             value = np.asarray(setting.check(given), np.float32)

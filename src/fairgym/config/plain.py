@@ -26,6 +26,7 @@ from fairgym.fairness.metrics import rates_of
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.utils.changes import read_number, unknown
 
 WEIGHTS, METRICS, TYPE = "weights", "metrics", "type"
 _TAKES = "a name, or weights by metric such as {profit: 1, wait_disparity: 2}"
@@ -56,10 +57,7 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
     known = {**metrics, **schemes}
     for name, weight in weights.items():
         if name not in known:
-            raise FairgymError(
-                f"the objective weighs {_short(name)}, which is no metric of {env.name}; there"
-                f" are: {', '.join(known)}"
-            )
+            raise unknown("metric", name, known, "there are", f" in the objective for {env.name}")
         if not is_number(weight):
             raise FairgymError(f"the weight of {name!r} is {_short(weight)}; it takes a number")
     # in the order of the metrics, so that equal weights are summed alike
@@ -326,7 +324,7 @@ def parse_objective(text: str) -> str | dict[str, float]:
     for part in split_list(text):
         name, number = split_pair(part)
         try:
-            weight = float(number)
+            weight = read_number(number)
         except ValueError:
             weight = math.nan
         if not name or not math.isfinite(weight):

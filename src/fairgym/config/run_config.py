@@ -16,6 +16,7 @@ from fairgym.config.plain import (
     check_objective,
     complete_objective,
     metric_types,
+    parse_objective,
     plain_objective,
     read_metrics,
     read_objective,
@@ -26,6 +27,7 @@ from fairgym.config.settings import (
     PARAMS,
     Setting,
     algorithm_settings,
+    algorithms_with,
     checked,
     environment_settings,
 )
@@ -37,7 +39,7 @@ from fairgym.fairness.weights import OWN, named_by_agent
 from fairgym.policies import fixed_policies
 from fairgym.policies.fixed import TAKES
 from fairgym.utils import make
-from fairgym.utils.changes import nearest
+from fairgym.utils.changes import changed_number, did_you_mean, is_percentage
 from fairgym.utils.registry import NO_MEMORY, Registry, environments
 
 # Keys of config.json besides the configuration.
@@ -110,13 +112,19 @@ class RunConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Turn objectives into plain data, and check the types of the fields."""
+        """Turn objectives into plain data and percentages into numbers, and check the types."""
         if self.memory == NO_MEMORY:
             object.__setattr__(self, "memory", "")
         object.__setattr__(self, "objective", self._plain(self.objective))
         if isinstance(self.objectives, Mapping):
             own = {agent: self._plain(objective) for agent, objective in self.objectives.items()}
             object.__setattr__(self, "objectives", own)
+        if isinstance(self.bounds, Mapping):
+            bounds = {
+                metric: changed_number(metric, epsilon, None) if is_percentage(epsilon) else epsilon
+                for metric, epsilon in self.bounds.items()
+            }
+            object.__setattr__(self, "bounds", bounds)
         check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
         if self.objective == "":
             with contextlib.suppress(FairgymError):  # an unknown environment is told by `build`
@@ -168,13 +176,11 @@ class RunConfig:
             inside = {s.name: s for s in settings if s.section == section}
             found = (inside if section else flat).get(name)
             if found is None:
-                raise _unknown(name, inside or [*own, *flat], section)
+                raise _unknown_key(name, inside or [*own, *flat], section)
             if found.name in sections[found.section]:
                 raise FairgymError(f"{found.name} is given twice; it takes one value")
             sections[found.section][found.name] = found.check(value)
-        complete: dict[str, Any] = {**fields, **sections}
-        check_fields(complete)
-        return cls(**complete)
+        return cls(**{**fields, **sections})
 
     def build(self) -> Job:
         """Make the environment, parameters, objective, fixed policies and algorithm.
@@ -190,7 +196,7 @@ class RunConfig:
         known = [setting.name for setting in hyperparameters]
         for name in self.algorithm_args:
             if name not in known:
-                raise _unknown(name, known, ALGORITHM)
+                raise _unknown_key(name, known, ALGORITHM)
         algorithm = cls(**checked(hyperparameters, self.algorithm_args))
         fixed = fixed_policies(env, self.fixed)
         trained = [agent for agent in env.agents if agent not in fixed]
@@ -235,7 +241,9 @@ class RunConfig:
         return objective.bounded(self.bounds) if self.bounds else objective
 
     def _plain(self, objective: object) -> object:
-        """The plain data of an `Objective`; anything else as it is."""
+        """Return an `Objective`, or weights as text ("profit=1"), as plain data."""
+        if isinstance(objective, str):
+            return parse_objective(objective)
         if not isinstance(objective, Objective):
             return objective
         return plain_objective(make(self.environment, **self.environment_args), objective)
@@ -288,12 +296,14 @@ def check_fields(fields: Mapping[str, Any]) -> None:
             raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
 
 
-def _unknown(key: str, known: Iterable[str], section: str = "") -> FairgymError:
-    """An error that names the unknown key, the nearest that exist, and all that exist."""
-    names = sorted(known)
-    where = f"{section} takes" if section in (ENVIRONMENT, PARAMS, ALGORITHM) else "there are"
-    full = f"{section}.{key}" if section else key
-    return FairgymError(f"unknown key {full!r}{nearest(key, names)}; {where}: {', '.join(names)}")
+def _unknown_key(key: str, known: Iterable[str], section: str = "") -> FairgymError:
+    """Return the error for an unknown key, with a hint at keys or algorithms."""
+    names, full = sorted(known), f"{section}.{key}" if section else key
+    hint = did_you_mean(key, names)
+    if not hint and section in ("", ALGORITHM) and (having := algorithms_with(key)):
+        hint = f"; these algorithms have it: {', '.join(having)}"
+    there = f"{section} takes" if section in (ENVIRONMENT, PARAMS, ALGORITHM) else "there are"
+    return FairgymError(f"unknown key {full!r}{hint or f'; {there}: ' + ', '.join(names)}")
 
 
 def _values(thing: object, settings: list[Setting]) -> dict[str, Any]:

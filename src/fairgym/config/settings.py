@@ -16,6 +16,7 @@ from typing import Any
 from fairgym.algorithms import algorithms
 from fairgym.config.text import split_list
 from fairgym.core import FairgymError, ParamInfo, params_info
+from fairgym.utils.changes import is_percentage, read_number
 from fairgym.utils.plugins import reason_of
 from fairgym.utils.registry import environments
 
@@ -110,6 +111,9 @@ def check_kind(name: str, value: object, kind: object) -> Any:
             return value
         if member is int and isinstance(value, int) and not isinstance(value, bool):
             return value
+        if member is float and is_percentage(value):
+            with contextlib.suppress(ValueError):
+                return read_number(value)
         if member is float and isinstance(value, int | float) and not isinstance(value, bool):
             with contextlib.suppress(OverflowError):
                 return float(value)
@@ -132,7 +136,7 @@ def _from_text(text: str, kind: Any) -> Any:
         return {str(choice): choice for choice in typing.get_args(kind)}[text]
     if origin in (tuple, list):
         return origin(_from_text(part, typing.get_args(kind)[0]) for part in split_list(text))
-    return kind(text)
+    return read_number(text) if kind is float else kind(text)
 
 
 def environment_settings(name: str) -> list[Setting]:
@@ -143,6 +147,16 @@ def environment_settings(name: str) -> list[Setting]:
 def algorithm_settings(name: str) -> list[Setting]:
     """The hyperparameters of an algorithm."""
     return fields_of(algorithms.get(name), ALGORITHM)
+
+
+def algorithms_with(name: str) -> list[str]:
+    """Return the algorithms that have a hyperparameter, for messages."""
+    found = []
+    for algorithm in algorithms.names():
+        with contextlib.suppress(FairgymError):  # a plug-in that cannot be loaded
+            if any(setting.name == name for setting in algorithm_settings(algorithm)):
+                found.append(algorithm)
+    return found
 
 
 def checked(settings: Iterable[Setting], given: Mapping[str, Any]) -> dict[str, Any]:

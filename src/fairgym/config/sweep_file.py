@@ -11,6 +11,7 @@ from fairgym.config.files import describe, import_listed, read_config_file
 from fairgym.config.run_config import RunConfig
 from fairgym.config.text import read_seeds
 from fairgym.core import FairgymError
+from fairgym.utils.changes import unknown
 
 BASE, GRID, ZIP, LIST, EXCLUDE, SEEDS = "base", "grid", "zip", "list", "exclude", "seeds"
 MOST_RUNS = 100_000
@@ -80,7 +81,7 @@ def sweep_of(content: Mapping[str, object]) -> Sweep:
     known = (BASE, GRID, ZIP, LIST, EXCLUDE, SEEDS)
     for name in parts:
         if name not in known:
-            raise FairgymError(f"unknown part {name!r}; a sweep takes: {', '.join(known)}, imports")
+            raise unknown("part", name, (*known, "imports"), "a sweep takes")
     base = _table(parts, BASE)
     grid, side = _lists(parts, GRID), _lists(parts, ZIP)
     alone, left_out = _tables(parts, LIST), _tables(parts, EXCLUDE)

@@ -15,6 +15,7 @@ from fairgym.fairness import weights as _weights
 from fairgym.fairness.metrics import Metric
 from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.utils.changes import unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Objective:
         ):
             for name, number in numbers_given.items():
                 if name not in known:
-                    raise FairgymError(f"unknown metric {name!r}; there are: {', '.join(known)}")
+                    raise unknown("metric", name, known)
                 if not is_number(number):
                     given = reprlib.repr(number)
                     raise FairgymError(f"{field} of {name!r} must be a number, got {given}")

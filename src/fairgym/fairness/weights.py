@@ -7,6 +7,7 @@ from typing import Any
 from fairgym.core import Environment, FairgymError
 from fairgym.fairness.metrics import Kind, Metric, components_of
 from fairgym.fairness.welfare import TAKES, is_welfare
+from fairgym.utils.changes import did_you_mean
 
 FRONTIER = "frontier"
 KINDS: Mapping[str, tuple[Kind, ...]] = {
@@ -44,8 +45,11 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
             return frontier(env, float(rest))
     except ValueError:
         pass
+    names = (*KINDS, HALF_DIRECT, PUBLISHED)
+    if hint := did_you_mean(name, names):
+        raise FairgymError(f"unknown objective {name!r}{hint}")
     raise FairgymError(
-        f"unknown objective {name!r}; there are: {', '.join((*KINDS, HALF_DIRECT, PUBLISHED))};"
+        f"unknown objective {name!r}; there are: {', '.join(names)};"
         f" {OWN}:AGENT with AGENT one of {', '.join(env.agents)};"
         f" {FRONTIER}:LAMBDA with LAMBDA from 0 to 1; or the welfare {TAKES}"
     )

@@ -10,7 +10,14 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from fairgym.core import ActionSpace, Environment, FairgymError
-from fairgym.utils.changes import changed_number, is_relative, nearest, slug
+from fairgym.utils.changes import (
+    changed_number,
+    did_you_mean,
+    is_relative,
+    read_number,
+    slug,
+    unknown,
+)
 
 Numbers = np.ndarray | Array
 
@@ -77,16 +84,27 @@ def agent_of(env: Environment, name: str) -> str:
     for agent in env.agents:
         if slug(agent) == slug(name):
             return agent
-    raise FairgymError(
-        f"unknown agent {name!r}{nearest(name, env.agents)}; {env.name} has the agents:"
-        f" {', '.join(env.agents)}"
-    )
+    if not did_you_mean(name, env.agents):
+        parameters = getattr(env.default_params, "__dataclass_fields__", ())
+        hint = element_hint(env, name) or did_you_mean(name, parameters, "the parameter ")
+        if hint:
+            raise FairgymError(f"unknown agent {name!r}{hint}")
+    raise unknown("agent", name, env.agents, f"{env.name} has the agents")
+
+
+def element_hint(env: Environment, name: str, what: str = "") -> str:
+    """Return "; did you mean 'AGENT.ELEMENT'?" for a name of elements; "" if no element has it."""
+    for agent in env.agents:
+        labels = {slug(element.label): None for element in env.action_space(agent).elements}
+        if hint := did_you_mean(name, [f"{agent}.{label}" for label in labels], what):
+            return hint
+    return ""
 
 
 def read_policy(text: str) -> Any:
     """Parse a fixed policy: a number, comma-separated numbers, or the string itself."""
     try:
-        numbers = [float(part) for part in text.split(",")]
+        numbers = [read_number(part) for part in text.split(",")]
     except ValueError:
         return text
     return numbers[0] if len(numbers) == 1 else numbers
@@ -160,11 +178,7 @@ def _places(space: ActionSpace, agent: str, name: object) -> list[int]:
             return found
     groups = list(dict.fromkeys(element.group for element in space.elements if element.group))
     known = [*space.names, *groups]
-    further = f"; or all of a group: {', '.join(groups)}" if groups else ""
-    raise FairgymError(
-        f"unknown element {str(name)!r} of {agent!r}{nearest(str(name), known)}; its elements"
-        f" are: {', '.join(space.names)}{further}"
-    )
+    raise unknown("element", str(name), known, "its elements are", f" of {agent!r}")
 
 
 def _whole(space: ActionSpace, agent: str, values: Iterable[tuple[str, Any]]) -> bool:

@@ -10,7 +10,7 @@ from fairgym.config.files import describe, import_listed, read_config_file
 from fairgym.config.text import field_name
 from fairgym.core import FairgymError, check_shape
 from fairgym.training.scenarios import Scenario, default_baseline, make_checked, pairs_of
-from fairgym.utils.changes import nearest
+from fairgym.utils.changes import unknown
 from fairgym.utils.files import require_path
 
 EPISODES = 32
@@ -147,7 +147,4 @@ def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _check_keys(content: Mapping[str, object], known: Iterable[str], where: str) -> None:
     for key in content:
         if key not in known:
-            raise FairgymError(
-                f"unknown key {key!r}{nearest(key, known)} in {where}; there are:"
-                f" {', '.join(known)}"
-            )
+            raise unknown("key", key, known, where=f" in {where}")

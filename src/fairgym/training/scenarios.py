@@ -17,6 +17,7 @@ from fairgym.statistics.intervals import paired_interval
 from fairgym.training.comparison import baselines_of
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.utils import make
+from fairgym.utils.changes import unknown
 
 Changes = Mapping[str, object] | Sequence[tuple[str, object]]
 
@@ -236,7 +237,7 @@ def build_all(
         if names.count(name) > 1:
             raise FairgymError(f"two scenarios are named {name!r}; names differ")
     if reference is not None and reference not in names:
-        raise FairgymError(f"reference is {reference!r}; there are: {', '.join(names)}")
+        raise unknown("reference", reference, names)
     built = tuple(one.build(environment) for one in several)
     base = built[0 if reference is None else names.index(reference)]
     for one in built:
@@ -308,7 +309,7 @@ def baseline_of(env: Environment, name: str) -> Mapping[str, object]:
     """
     baselines = baselines_of(env, random=True)
     if name not in baselines:
-        raise FairgymError(f"unknown baseline {name!r}; there are: {', '.join(baselines)}")
+        raise unknown("baseline", name, baselines)
     return baselines[name]
 
 

@@ -1,30 +1,51 @@
-"""Numbers as users write them: given as they are, or as a change of what was before."""
+"""What users type: numbers, percentages, relative changes, and names that may be misspelled."""
 
 import difflib
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 from fairgym.core.errors import FairgymError
 
 _PERCENT = re.compile(r"[+-]\d+(\.\d*)?%")
+_SIMILAR, _TIE = 0.7, 0.05  # least similarity of a suggestion, and largest distance to the best
 
 
-def is_relative(given: object) -> bool:
-    """True for a text such as "+30%" or "-10%"."""
+def is_relative(given: object) -> TypeGuard[str]:
+    """Return whether a value is a text such as "+30%" or "-10%"."""
     return isinstance(given, str) and bool(_PERCENT.fullmatch(given.strip()))
 
 
-def changed_number(what: str, given: Any, before: float | None) -> float:
-    """The number that is meant.
+def is_percentage(given: object) -> TypeGuard[str]:
+    """Return whether a value is a text such as "20%", which stands for 0.2."""
+    return isinstance(given, str) and given.strip().endswith("%") and not is_relative(given)
 
-    Args:
-        what: name of the number, for messages.
-        given: a number, a number as text, or a relative change such as "+30%".
-        before: the number that a relative change starts from; None without one.
+
+def read_number(text: str) -> float:
+    """Return the number of a text: "0.2", "20%", or "=20%", which says "set to".
 
     Raises:
-        FairgymError: it is neither, or is relative to nothing.
+        ValueError: The text is no number.
+
+    Examples:
+        >>> from fairgym.utils.changes import read_number
+        >>> read_number("0.2"), read_number("20%"), read_number("=20%")
+        (0.2, 0.2, 0.2)
+    """
+    number = text.strip().removeprefix("=")
+    return float(number[:-1]) / 100.0 if number.endswith("%") else float(number)
+
+
+def changed_number(what: str, given: Any, before: float | None) -> float:
+    """Return the number that a user means.
+
+    Args:
+        what: Name of the number, for messages.
+        given: A number, a number as text ("0.2" or "20%"), or a relative change such as "+30%".
+        before: The number that a relative change starts from; None without one.
+
+    Raises:
+        FairgymError: The value is no number, or is relative to nothing.
 
     Examples:
         >>> from fairgym.utils.changes import changed_number
@@ -34,13 +55,13 @@ def changed_number(what: str, given: Any, before: float | None) -> float:
     if is_relative(given):
         if before is None:
             raise FairgymError(
-                f"{what} is {given!r}, but there is no number that it changes; it takes a number"
+                f"{what} is {given!r}, but there is no number to change; it takes a number"
             )
         return before * (100.0 + float(given.strip().rstrip("%"))) / 100.0
     try:
         if isinstance(given, bool):
             raise TypeError
-        return float(given)
+        return read_number(given) if isinstance(given, str) else float(given)
     except (TypeError, ValueError, OverflowError) as error:
         raise FairgymError(
             f"{what} is {given!r}; it takes a number, or a change such as '+30%'"
@@ -48,12 +69,54 @@ def changed_number(what: str, given: Any, before: float | None) -> float:
 
 
 def slug(name: object) -> str:
-    """A name as names are compared: small letters, "_" for spaces and hyphens."""
+    """Return a name as names are compared: small letters, "_" for spaces and hyphens."""
     return re.sub(r"[\s-]", "_", str(name).strip()).lower()
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint at the nearest names, " (perhaps A or B)"; "" if none is near."""
-    spelled = {slug(one): one for one in known}
-    near = difflib.get_close_matches(slug(name), spelled, n=3)
-    return f" (perhaps {' or '.join(spelled[one] for one in near)})" if near else ""
+def did_you_mean(name: object, known: Iterable[str], what: str = "") -> str:
+    """Return "; did you mean 'loan'?", or "" where no known name is similar.
+
+    Args:
+        name: The name that the user gave.
+        known: Names that exist. Without a similar one, those with this word in them are suggested,
+            three at most.
+        what: Words before the suggestion, such as "the parameter ".
+
+    Examples:
+        >>> from fairgym.utils.changes import did_you_mean
+        >>> did_you_mean("lone", ["health", "loan"])
+        "; did you mean 'loan'?"
+        >>> did_you_mean("beds", ["beds_at_start", "bed_cost", "stay"])
+        "; did you mean 'beds_at_start'?"
+    """
+    wanted, spelled = slug(name), {slug(one): one for one in known}
+    scores = {one: difflib.SequenceMatcher(None, one, wanted).ratio() for one in spelled}
+    least = max(_SIMILAR, max(scores.values(), default=0.0) - _TIE)
+    near = sorted((one for one in scores if scores[one] >= least), key=lambda one: -scores[one])
+    near = near or [one for one in spelled if wanted in re.split(r"[_.]", one)]
+    names = " or ".join(repr(spelled[one]) for one in near[:3] if wanted)
+    return f"; did you mean {what}{names}?" if names else ""
+
+
+def unknown(
+    what: str, name: object, known: Iterable[str], there: str = "there are", where: str = ""
+) -> FairgymError:
+    """Return the error for an unknown name: it suggests a similar one, or lists all.
+
+    Args:
+        what: Word for the thing, such as "environment".
+        name: The name that the user gave.
+        known: All names.
+        there: Words before the list.
+        where: Words after the name, such as " in a.yaml".
+
+    Examples:
+        >>> from fairgym.utils.changes import unknown
+        >>> print(unknown("environment", "lone", ["health", "loan"]))
+        unknown environment 'lone'; did you mean 'loan'?
+        >>> print(unknown("environment", "moon", ["health", "loan"]))
+        unknown environment 'moon'; there are: health, loan
+    """
+    names = list(known)
+    hint = did_you_mean(name, names) or f"; {there}: {', '.join(names)}"
+    return FairgymError(f"unknown {what} {name!r}{where}{hint}")

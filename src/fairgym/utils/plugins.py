@@ -1,7 +1,6 @@
 """Modules of a user's own, imported by name, with errors in one sentence."""
 
 import contextlib
-import difflib
 import importlib
 import importlib.util
 import os
@@ -11,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from fairgym.core.errors import FairgymError
+from fairgym.utils.changes import did_you_mean
 
 
 def import_plugin(name: str, outside: Path | None = None) -> ModuleType:
@@ -33,7 +33,7 @@ def import_plugin(name: str, outside: Path | None = None) -> ModuleType:
         'fairgym.policies'
         >>> import_plugin("my_world.py")
         Traceback (most recent call last):
-        fairgym.core.errors.FairgymError: 'my_world.py' is no name of a module; ...
+        fairgym.core.errors.FairgymError: 'my_world.py' is not the name of a module; ...
     """
     _check_name(name)
     _see_current_folder()
@@ -63,8 +63,7 @@ def load_object(path: str) -> Any:
         raise FairgymError(f"{path!r} names no function; it takes MODULE:FUNCTION")
     found = import_plugin(module)
     if not hasattr(found, name):
-        near = difflib.get_close_matches(name, dir(found), n=1)
-        hint = f"; perhaps {near[0]} is meant" if near else ""
+        hint = did_you_mean(name, dir(found))
         raise FairgymError(f"the module {module!r} has no {name!r}{hint}")
     return getattr(found, name)
 
@@ -79,10 +78,10 @@ def _check_name(name: str) -> None:
     stem, is_file = Path(name).stem, name.endswith(".py")
     if name != "__main__" and not is_file and all(map(str.isidentifier, name.split("."))):
         return
-    hint = f"; perhaps {stem} is meant, from the folder of this file" if is_file else ""
+    hint = f"; did you mean {stem!r}, from the folder of this file?" if is_file else ""
     raise FairgymError(
-        f"{name!r} is no name of a module; it takes a dotted name, such as my_world or"
-        f" my_package.my_world{hint}"
+        f"{name!r} is not the name of a module; it takes a dotted name, such as my_module or"
+        f" my_package.my_module{hint}"
     )
 
 

@@ -11,6 +11,7 @@ from importlib import metadata
 from typing import Any, TypeVar
 
 from fairgym.core.errors import FairgymError
+from fairgym.utils.changes import unknown
 from fairgym.utils.plugins import reason_of
 from fairgym.wrappers.augmented import augmented
 
@@ -108,9 +109,7 @@ class Registry:
             elif name in (installed := self._entry_points()):
                 self._load(name, installed[name])
         if name not in self._things:
-            raise FairgymError(
-                f"unknown {self.what} {name!r}; there are: {', '.join(self.names())}"
-            )
+            raise unknown(self.what, name, self.names())
         thing = self._things[name]
         if self.members and (fault := _fault(thing, self.members, self.defaults)):
             kind = "dataclass" + (" whose fields all have defaults" if self.defaults else "")
@@ -275,9 +274,7 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
     known = [p for p in inspect.signature(cls).parameters if not p.startswith("_")]
     for argument in shapes:
         if argument not in known:
-            raise FairgymError(
-                f"unknown argument {argument!r} for {name}; it takes: {', '.join(known)}"
-            )
+            raise unknown("argument", argument, known, "it takes", f" for {name}")
     env = cls(**shapes)
     return env if memory in ("", NO_MEMORY) else augmented(env, memory)
 

@@ -11,7 +11,7 @@ from fairgym.core import FairgymError
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
 from fairgym.sweeps import Engine, Failed, Planned, engine_of, failure_of, loaded, plan, unique
-from fairgym.training.progress import Shown, shown_together
+from fairgym.training.progress import Several, Shown, shown_together
 from fairgym.training.run import Run
 from fairgym.utils.files import make_folder, require_path, write_errors, write_whole
 
@@ -81,10 +81,10 @@ def reproduce(
     every = unique(one for *_, planned in todo for several in planned.values() for one in several)
     _prepare(where)
     total = len(every) + sum(e.following * size.seeds for _, e, size, _ in todo)
+    finished = sum(one.finished for one in every)
     if every:
-        finished = sum(one.finished for one in every)
         say(f"{total} runs in {out / 'runs'}, {finished} of them finished")
-    train = _Training(trainer, shown, say, total)
+    train = _Training(trainer, shown, say, total, Several(total - finished))
     results = []
     for name, experiment, size, planned in todo:
         here = train(planned)  # a run that an earlier experiment has trained is passed over
@@ -124,6 +124,7 @@ class _Training:
         shown: Words for a run -> a context that yields a `Progress`; None for the usual one.
         say: Called with lines.
         total: Number of runs that are known of.
+        clock: Elapsed and remaining time of the runs that are not finished.
 
     Attributes:
         places: Run folder -> its number, in the order of mention.
@@ -131,9 +132,14 @@ class _Training:
     """
 
     def __init__(
-        self, engine: Engine, shown: Shown | None, say: Callable[[str], None], total: int
+        self,
+        engine: Engine,
+        shown: Shown | None,
+        say: Callable[[str], None],
+        total: int,
+        clock: Several,
     ) -> None:
-        self.engine, self.shown, self.say, self.total = engine, shown, say, total
+        self.engine, self.shown, self.say, self.total, self.clock = engine, shown, say, total, clock
         self.places: dict[Path, int] = {}
         self.failed: dict[Path, Failed] = {}
 
@@ -144,7 +150,8 @@ class _Training:
             self.places.setdefault(one.folder, len(self.places) + 1)
         ahead = [one for one in every if one.folder not in self.failed and not one.finished]
         if ahead:
-            with contextlib.nullcontext(self.shown) if self.shown else shown_together() as shown:
+            together = contextlib.nullcontext(self.shown) if self.shown else None
+            with together or shown_together(several=self.clock) as shown:
                 failed = self.engine.run(ahead, lambda one: shown(self._label(one)), self.say)
             self.failed |= {failure.run.folder: failure for failure in failed}
         if any(one.folder in self.failed for one in every):

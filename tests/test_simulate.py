@@ -67,9 +67,11 @@ def test_what_does_20_percent_relief_change(capsys, here):
         "loan: 60 people, up to 20 months, 5 episodes of each scenario with the same people and"
         " random numbers; reference: admit all no relief."
     )
+    for told_of in (short[-2], lines[-1]):
+        assert told_of.startswith("The card of loan says: “Do not use it, its scores or policies")
     assert any(line.startswith("Changes of “changed”: debt management: relief") for line in short)
     assert lines[1] == "The bank fails in 0 of 5 episodes with “changed” (reference: 1)."
-    assert lines[start + 1].startswith("A failure ends the episode, so that sums")
+    assert lines[start + 1].startswith("Failures cut episodes short: ")
     relief = [line for line in lines if "debt management: relief, disadvantaged" in line]
     assert len(relief) == 1 and re.search(r"│ 0 +│ 0\.2 +│", relief[0])
     # independent: two evaluations, and the t interval of their differences

@@ -8,6 +8,7 @@ from fairgym.cli.common import plain
 from fairgym.cli.output import LINES, WIDTH, fitting, folded, line, show
 from fairgym.config.differences import small, words
 from fairgym.core import Environment
+from fairgym.results.caveats import caveats, in_short_of
 from fairgym.results.changes import changes
 from fairgym.results.gap_tables import Columns, gap_table, null_table, worse_off
 from fairgym.results.labels import capital, has_people, listed
@@ -19,7 +20,7 @@ from fairgym.training.scenarios import Built, Simulation
 
 HEADS = {
     "measure": "Measures",
-    "count": "Counted over the episode",
+    "count": "Sums over the episode (a person may count more than once)",
     "end": "At the end of the episode",
 }
 ARROWS = "↑ higher is better, ↓ lower is better"
@@ -42,28 +43,30 @@ def _print_short(simulation: Simulation, found: Sequence[Row]) -> None:
     """Print conclusions, what was simulated, clear differences and gaps, in at most 25 lines."""
     others, evaluations = simulation.others, simulation.evaluations
     behind = [
-        fitting(f"  {name}: ", parts)
+        fitting(f"Worse off with “{name}”: ", parts)
         for name, one in evaluations.items()
         if (parts := worse_off(simulation.base.env, [one]))
     ]
     setting = [*opening(simulation), *(_changes_line(simulation, one) for one in others)]
+    foot = _caveat(simulation)
     told = [_failed(simulation, simulation.base)]
     if len(others) == 1:
         told = conclusions(simulation, found, others[0])
     elif others:
         told = [*(conclusions(simulation, found, one)[0] for one in others), _failures(simulation)]
-    room = LINES - 3 - sum(len(folded(text)) for text in (*told, *setting))  # 3: blank, gaps, last
+    taken = sum(len(folded(text)) for text in (*told, *setting, *foot))
+    room = LINES - 2 - taken  # a blank line, and the last line
     for text in told:
         line(text)
     line()
     for text in setting:
         line(text)
     room -= _print_clear(simulation, found, room - min(len(behind), 4)) if len(others) < 2 else 0
-    if behind and room > 0:
-        line("Worse off on average, where the 95% CI of the gap excludes 0:")
-        for text in behind[:room]:
-            print(plain(text))
+    for text in behind[: max(room, 0)]:
+        print(plain(text))
     show_nulls(simulation.base.env, {name: [one] for name, one in evaluations.items()})
+    for text in foot:
+        line(text)
     line(MORE)
 
 
@@ -85,9 +88,11 @@ def _print_clear(simulation: Simulation, found: Sequence[Row], room: int) -> int
     caption = f"paired difference [95% CI]; {ARROWS}" if names else ARROWS
     if any(row.undefined for row in rows):
         caption += "; * without episodes in which it is 0/0"
-    rows = rows[: room - 5]
     if room < 7 or not rows:
         return 0
+    if len(rows) > room - 5:
+        caption = f"{room - 5} of {len(rows)} measures; {caption}"
+        rows = rows[: room - 5]
     show(Table(["", first, *names], [_cells(simulation.reference, row) for row in rows]), WIDTH)
     line(caption)
     return len(rows) + 4 + len(folded(caption))
@@ -110,6 +115,14 @@ def _print_everything(simulation: Simulation, found: Sequence[Row]) -> None:
     _print_effects(simulation, found)
     columns = {name: [one] for name, one in simulation.evaluations.items()}
     show_gaps(simulation.base.env, columns)
+    for text in _caveat(simulation):
+        line(text)
+
+
+def _caveat(simulation: Simulation) -> list[str]:
+    """What the environment's card says that it must not be used for, in a sentence."""
+    text = in_short_of(caveats(simulation.base.env))
+    return [f"The card of {simulation.environment} says: “{text}”"] if text else []
 
 
 def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> list[str]:
@@ -161,7 +174,10 @@ def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> lis
     ]
     first = "; ".join(texts) if texts else "no measure clearly differs"
     sentences = [f"With “{one.name}”: {first}.", _failed(simulation, one)]
-    return [*sentences, *([f"No clear difference in {listed(unclear)}."] if unclear else [])]
+    if unclear:
+        items = [f"{', ' if place else ''}{text}" for place, text in enumerate(unclear)]
+        sentences.append(fitting("No clear difference in ", items))
+    return sentences
 
 
 def _failed(simulation: Simulation, one: Built) -> str:
@@ -210,15 +226,16 @@ def opening(simulation: Simulation) -> list[str]:
 
 
 def _lengths(simulation: Simulation) -> list[str]:
-    """Effect of failures on sums, if there are any."""
+    """Mean lengths of the episodes, if any failed: sums cover no more."""
     evaluations = simulation.evaluations
     if not any(one.terminated.any() for one in evaluations.values()):
         return []
-    steps = [f"{number(e.lengths.mean())} with “{name}”" for name, e in evaluations.items()]
-    return [
-        "A failure ends the episode, so that sums cover fewer"
-        f" {simulation.base.env.spec.time_unit} (on average {', '.join(steps)})."
+    unit = f" {simulation.base.env.spec.time_unit} on average"
+    told = [
+        f"{number(one.lengths.mean())}{'' if place else unit} with “{name}”"
+        for place, (name, one) in enumerate(evaluations.items())
     ]
+    return [f"Failures cut episodes short: {', '.join(told)}."]
 
 
 def changes_table(simulation: Simulation) -> Table:

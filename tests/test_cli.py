@@ -566,9 +566,9 @@ def test_seeds_then_evaluate_them(run, capsys, here):
             assert gap[1] == pytest.approx(value["mean"] - first[name]["mean"], abs=1e-4)
     assert [one["run"] for one in document["policies"]][:3] == ["many/seed-0", "many/seed-1", None]
 
-    assert main(["evaluate", str(run), "--episodes", "6", "--seed", "1"]) == 0
+    assert main(["evaluate", str(run), "--episodes", "6", "--seed", "1", "--all"]) == 0
     table = capsys.readouterr().out
-    for words in ("Objective", "Profit", "Default disparity", "learned", "random", "95% interval"):
+    for words in ("Objective", "Profit", "Default disparity", "learned", "random", "95% CI"):
         assert words in table
     assert "admit all" in table and "admit_all" not in table
     told = first["profit"]  # in thousand dollars, and in dollars for people
@@ -594,9 +594,13 @@ def test_gaps_stand_beside_permuted_groups(run, monkeypatch, capsys):
                 excess = value["mean"] - value["null_mean"]
                 assert value["null_excess"] == pytest.approx(excess, abs=1e-5)
                 assert value["null_clear"] == (value["mean"] < value["null_bound"])
-    assert main(words) == 0
-    before, luck = capsys.readouterr().out.split("Disparities beside permuted groups")
-    rows = [line for line in luck.splitlines() if "disparity" in line and "│" in line]
+    assert main([*words, "--all"]) == 0
+    before, nulls = capsys.readouterr().out.split("Disparities beside their null distributions")
+    rows = {
+        line.split("│")[1]
+        for line in nulls.splitlines()
+        if line.startswith("│") and "disparity" in line
+    }
     assert len(rows) == sum("null_mean" in value for value in measures.values())
     # gaps: each rate once, with its sign, test and difference from the first policy
     gaps = before.split("Who is worse off")[1]
@@ -617,7 +621,7 @@ def test_gaps_stand_beside_permuted_groups(run, monkeypatch, capsys):
 
 
 def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
-    """Luck that both policies share drops out: against episodes measured here, one by one."""
+    """Paired differences, against episodes measured here one by one."""
     rule = "admit_all_no_relief"
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["evaluate", str(run), "--episodes", "6", "--json"]) == 0
@@ -644,12 +648,17 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
     assert [told[f"difference{end}"] for end in ("", "_low", "_high")] == pytest.approx(
         [gaps.mean(), gaps.mean() - half, gaps.mean() + half], rel=1e-5
     )
-    assert main(["evaluate", str(run), "--episodes", "6"]) == 0
+    assert main(["evaluate", str(run), "--episodes", "6", "--all"]) == 0
     means, differences = capsys.readouterr().out.split("Differences from learned")
     differences = differences.split("Who is worse off")[0]
     assert "learned" in means and "learned" not in differences
-    (row,) = (line for line in differences.splitlines() if line.strip("│ ").startswith("Profit"))
-    cells = [cell.strip() for cell in row.strip("│ ").split("│")][1:]
+
+    def cells_of(label):
+        """Cells of a measure in all parts of the table."""
+        rows = (line for line in differences.splitlines() if line.startswith(f"│ {label}"))
+        return [cell.strip() for row in rows for cell in row.strip("│ ").split("│")[1:]]
+
+    cells = cells_of("Profit")
     assert len(cells) == len(found) - 1
     for cell, (_, measures) in zip(cells, list(found.items())[1:], strict=True):
         told = measures["profit"]
@@ -662,13 +671,31 @@ def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
         dollars = Estimate(*(1000.0 * told[f"difference{end}"] for end in ("", "_low", "_high")))
         assert cell == f"{difference_text(dollars, 'dollars')} {verdict}".rstrip()
     assert any(cell.endswith(("better", "worse", "by failing")) for cell in cells)
-    defaults = next(line for line in differences.splitlines() if "Default rate" in line)
-    for cell, (_, measures) in zip(defaults.split("│")[2:], list(found.items())[1:], strict=False):
+    for cell, (_, measures) in zip(cells_of("Default rate"), list(found.items())[1:], strict=True):
         gap = measures["default_rate"]["difference"]
         if gap is None:
-            assert cell.strip() == "undefined"
+            assert cell == "undefined"
             continue
-        assert cell.strip().startswith("−" if gap > 0 else "+")  # shown without the minus sign
+        assert cell.startswith("−" if gap > 0 else "+")  # shown without the minus sign
+
+
+def test_evaluate_is_short_unless_all_is_asked_for(run, monkeypatch, capsys, here):
+    """25 lines of at most 100 columns, which name the most important; the last says the rest."""
+    for seed in range(10):
+        shutil.copytree(run, here / "many" / f"seed-{seed}")
+    words = ["evaluate", "many", "--episodes", "6"]
+    assert main(words) == 0
+    short = capsys.readouterr().out.splitlines()
+    assert len(short) <= 25 and short[-1] == "All measures and tables: --all."
+    assert any("many/seed-0" in line for line in short)
+    assert any("admit all no relief" in line and "of 6" in line for line in short)
+    assert any(line.startswith("Compared with many/seed-0") for line in short)
+    assert main([*words, "--all"]) == 0
+    long = capsys.readouterr().out.splitlines()
+    assert len(long) > 100 and "many/seed-9" in " ".join(long)
+    for line in (*short[1:], *long):
+        assert len(line) <= 100 or "│" not in line
+    assert "--all" not in " ".join(long)
 
 
 ODD_NAMES = ["x[uniform]", "[/red]", "[bold]y", "esc\x1b[31m", "right\u202eleft", ":smile:"]
@@ -683,7 +710,7 @@ def test_names_are_shown_as_they_are_and_obeyed_by_no_terminal(
     shown = name.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e")
     for folder in (name, f"{name}2"):
         shutil.copytree(run, folder)
-    assert main(["evaluate", name, f"{name}2", "--episodes", "6"]) == 0
+    assert main(["evaluate", name, f"{name}2", "--episodes", "6", "--all"]) == 0
     out = capsys.readouterr().out
     assert re.search(rf"\s{re.escape(shown)}[\s┃]+{re.escape(shown)}2\s", out)
     assert main(["train", "--resume", "--out", name]) == 0
@@ -703,8 +730,8 @@ def test_odd_names_of_measures_are_no_markup(run, monkeypatch, capsys):
         return dataclasses.replace(metric_label(env, name), title="[/red]\x1b[31m")
 
     monkeypatch.setattr("fairgym.results.quantities.metric_label", odd)
-    assert main(["evaluate", str(run), "--episodes", "6"]) == 0
-    table, notes = capsys.readouterr().out.split("which are left out:")
+    assert main(["evaluate", str(run), "--episodes", "6", "--all"]) == 0
+    table, notes = capsys.readouterr().out.split("which are dropped:")
     for out in (table, notes):
         assert r"[/red]\x1b[31m" in out and "\x1b" not in out
 
@@ -737,7 +764,10 @@ def test_runs_that_differ_are_labelled_by_what_differs(run, monkeypatch, capsys,
     assert main(["evaluate", str(run), "b", "--episodes", "6"]) == 0
     out = capsys.readouterr().out
     titles = [line.strip() for line in out.splitlines() if "episodes of up to" in line]
-    setting = "loan, 60 people, 6 episodes of up to 20 months; deposit rate"
+    setting = (
+        "loan, 60 people, 6 episodes of up to 20 months, same people and random numbers for every"
+        " policy; deposit rate"
+    )
     assert titles == [f"{setting} 0.03", f"{setting} 0.02"]
     assert "learned" not in out, "the columns are named as the report names them"
     assert main(["evaluate", str(run), "b", "--episodes", "6", "--json"]) == 0
@@ -818,13 +848,16 @@ def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
     assert asked == [("loan", {"population": 60}, {"epochs": 2})]
     out = capsys.readouterr().out
     assert "epoch 2/2" in out and "d/report.html" in out and "d/figures" in out
-    assert "50% of the relief is forgiven" in out and "Who is worse off" in out
+    assert "50% of the relief is forgiven" in out
+    lines = [line for line in out.splitlines() if "loan, f-macem: " not in line]
+    assert len(lines) <= 25 and lines[-1] == "All tables: fairgym evaluate d --all"
     began = load("d").provenance
     (here / "d" / "summary.json").unlink()
     assert main(demo) == 0, "an unfinished one is continued"
     assert load("d").provenance == began and load("d").summary["epochs"] == 2
     policy = (here / "d" / "policy.eqx").stat().st_mtime_ns
-    assert main(demo) == 0, "a finished one is made anew"
+    assert main([*demo, "--all"]) == 0, "a finished one is replaced"
+    assert "Who is worse off" in capsys.readouterr().out
     assert (here / "d" / "policy.eqx").stat().st_mtime_ns > policy
     assert len(pages) == 3
     capsys.readouterr()
@@ -989,12 +1022,12 @@ def test_nobody_is_better_by_failing(mean, fails, verdict):
     """The reference fails less often in the last but one case, more often in the last."""
     quantity = Quantity("measure", "profit", "Profit", "", "dollars", 1, lambda _: np.zeros(4))
 
-    def cell(difference):
-        row = Row(quantity, {}, {"other": difference})
-        return evaluate_module._difference_cell(row, "other", fails, None)
+    def found(low, high):
+        row = Row(quantity, {}, {"other": Estimate(mean, low, high)})
+        return evaluate_module.verdict(row, "other", fails)
 
-    assert cell(Estimate(mean, mean - 0.1, mean + 0.1)).endswith(f"] {verdict}")
-    assert cell(Estimate(mean, -2.0, 2.0)).endswith("], unclear")
+    assert found(mean - 0.1, mean + 0.1) == verdict
+    assert found(-2.0, 2.0) == ""
 
 
 @pytest.mark.parametrize(("low", "verdict"), [(0.1, "not comparable"), (-0.1, "better")])
@@ -1004,4 +1037,4 @@ def test_no_wait_is_called_better_where_another_share_is_served(low, verdict):
     share = Quantity("measure", "served_rate", "Served", "", "share", 1, lambda _: np.zeros(4))
     served = Row(share, {}, {"other": Estimate(0.2, low, 0.3)})
     row = Row(wait, {}, {"other": Estimate(-3.0, -4.0, -2.0)})
-    assert evaluate_module._difference_cell(row, "other", 0.0, served).endswith(f"] {verdict}")
+    assert evaluate_module.verdict(row, "other", 0.0, served) == verdict

@@ -35,7 +35,9 @@ def told(capsys, words):
     """What the command prints, a line per entry, and what it says of its progress."""
     assert main(shlex.split(words)) == 0
     out, err = capsys.readouterr()
-    return out.splitlines(), err.splitlines()
+    ending = re.compile(r": compiling, then \d+ episodes \.\.\.$")
+    assert all(ending.search(line) for line in err.splitlines())
+    return out.splitlines(), [ending.sub("", line) for line in err.splitlines()]
 
 
 def row(lines, label, after=""):
@@ -58,14 +60,18 @@ def test_what_does_20_percent_relief_change(capsys, here):
     lines, _ = told(capsys, f"{words} --all")
     start = lines.index("") + 1
     assert lines[:start] == short[:start], "conclusions come first"
-    assert not any("Counted over the episode" in line for line in short)
-    assert len(short) < len(lines) and max(len(line) for line in lines if line[:1] in "│┏└┃") <= 100
+    assert len(short) <= 25 < len(lines) and short[-1] == "All measures and tables: --all."
+    assert max(len(line) for line in lines if line[:1] in "│┏└┃") <= 100
+    assert "--all" not in " ".join(lines)
     assert lines[start] == (
-        "loan: 60 people, up to 20 months, 5 episodes of each scenario, with the same people and"
-        " the same luck; reference: admit all no relief."
+        "loan: 60 people, up to 20 months, 5 episodes of each scenario with the same people and"
+        " random numbers; reference: admit all no relief."
     )
+    for told_of in (short[-2], lines[-1]):
+        assert told_of.startswith("The card of loan says: “Do not use it, its scores or policies")
+    assert any(line.startswith("Changes of “changed”: debt management: relief") for line in short)
     assert lines[1] == "The bank goes bankrupt in 0 of 5 episodes with “changed” (reference: 1)."
-    assert lines[start + 1].startswith("A failure ends the episode: what is counted over it is")
+    assert lines[start + 1].startswith("Failures cut episodes short: ")
     relief = [line for line in lines if "debt management: relief, disadvantaged" in line]
     assert len(relief) == 1 and re.search(r"│ 0 +│ 0\.2 +│", relief[0])
     # independent: two evaluations, and the t interval of their differences
@@ -200,11 +206,12 @@ def test_without_changes_the_baselines_are_simulated(capsys):
     assert [line.split(":")[0] for line in lines if line.startswith("With “")] == [
         f"With “{name}”" for name in names[1:]
     ]
+    assert len(lines) <= 25 and lines[-1] == "All measures and tables: --all."
     alone, progress = told(capsys, f"{LOAN} --baseline thresholds_half_no_relief")
     assert progress == ["1 of 1: thresholds half no relief"]
     assert re.fullmatch(r"The bank goes bankrupt in \d of 5 episodes\.", alone[0])
     assert alone[2] == "loan: 60 people, up to 20 months, 5 episodes; thresholds half no relief."
-    assert not any("What changes" in line for line in alone)
+    assert not any("Changes of" in line for line in alone)
     assert len(numbers(row(alone, "Profit (dollars) ↑")[1])) == 3, "mean and limits"
 
 
@@ -253,8 +260,8 @@ def test_scenarios_of_a_file_stand_side_by_side(capsys, here):
     by_flags, _ = told(capsys, f"{LOAN} --all --fix debt_management.relief=0.2")
     label = "loans ended by default (loans)"
     assert row(lines, label) == row(by_flags, label)
-    heads = [line.strip() for line in lines if line.startswith("What follows with")]
-    assert heads == ["What follows with “relief”", "What follows with “dearer deposits”"]
+    heads = [line.strip() for line in lines if line.startswith("Results of")]
+    assert heads == ["Results of “relief”", "Results of “dearer deposits”"]
     second = lines[next(i for i, line in enumerate(lines) if line.startswith(heads[1])) :]
     assert row(second, label)[:2] == row(lines, label)[:2]
     other, _ = told(capsys, "simulate --scenarios s.yaml --reference relief --json")

@@ -210,8 +210,8 @@ def test_an_interrupted_reproduction_goes_on_where_it_stopped(whole, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         reproduce(["toy"], out=tmp_path, shown=stopped, say=lambda _: None)
     assert stopped.labels == [
-        "run 1 of 4: loan, f-macem, uniform, seed 0",
-        "run 2 of 4: loan, f-macem, uniform, seed 1",
+        "run 1 of 4: loan, f-macem, uniform, deposit rate 0.01, seed 0",
+        "run 2 of 4: loan, f-macem, uniform, deposit rate 0.01, seed 1",
     ]
     assert not (tmp_path / "toy-quick.md").exists()
     again = Watched()

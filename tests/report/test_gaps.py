@@ -27,9 +27,9 @@ def test_the_widest_is_known_and_clear_if_any_is():
     wide, clear = Estimate(0.5, -0.1, 1.0), Estimate(-0.2, -0.3, -0.1)
     found = rate_gaps(NAN, wide, clear)
     assert found.widest.gap is clear
-    assert found.widest_text == "the b by 20.0 points [10.0, 30.0], against the c"
+    assert found.widest_text == "group b by 20.0 points [10.0, 30.0], against group c"
     assert rate_gaps(NAN, wide).widest.gap is wide
-    assert rate_gaps(wide).text(rate_gaps(wide).pairs[0]).startswith("unclear, the b by 50.0")
+    assert rate_gaps(wide).text(rate_gaps(wide).pairs[0]).startswith("unclear, group b by 50.0")
     less_is_better = rate_gaps(clear, better=-1)
     assert less_is_better.worse_off(less_is_better.pairs[0]) == "b"
     assert rate_gaps(NAN).widest_text == "undefined"

@@ -114,7 +114,15 @@ def test_a_wrapped_system_of_people_has_people(country):
 
 @pytest.mark.parametrize(
     ("group", "within"),
-    [("advantaged", "the advantaged"), ("first_half", "the first half"), ("site_0", "site 0")],
+    [
+        ("advantaged", "the advantaged"),
+        ("first_half", "the first half"),
+        ("South", "the South"),
+        ("site_0", "site 0"),
+        ("A", "group A"),
+        ("white", "white people"),
+        ("Black_women", "Black women"),
+    ],
 )
 def test_groups_within_a_sentence(group, within):
     assert those(group) == within

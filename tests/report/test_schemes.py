@@ -14,7 +14,7 @@ from stand_ins import on_paper, stand_in
 
 import fairgym
 from fairgym.cli import main
-from fairgym.cli.evaluate import scheme_rows
+from fairgym.cli.schemes import scheme_rows
 from fairgym.config import RunConfig
 from fairgym.core import (
     Components,
@@ -302,7 +302,7 @@ def test_a_page_on_people_who_are_told_apart(folder):
 
 def test_evaluate_prints_schemes_and_knows_them_as_json(folder, capsys):
     command = ["evaluate", str(folder), "--episodes", "2", "--scheme", "gini"]
-    main(command)
+    main([*command, "--all"])
     shown = capsys.readouterr().out
     for words in ("Worst off ↑", "Fairness over an episode", "after 1 of 4 steps", "person 2"):
         assert words in shown

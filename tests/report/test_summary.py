@@ -12,8 +12,9 @@ from stand_ins import stand_in
 import fairgym
 from fairgym.config import RunConfig
 from fairgym.fairness import Objective
-from fairgym.report import summary, template, verdicts
+from fairgym.report import summary, verdicts
 from fairgym.report.grouping import group_runs
+from fairgym.results import caveats as cards
 from fairgym.results.estimates import Result, best
 from fairgym.utils.registry import environments
 
@@ -66,7 +67,7 @@ def test_every_word_is_explained(page):
 
 def test_the_card_is_quoted_in_short_and_whole(page):
     top, _, rest = page.partition("<nav")
-    text = template.caveats(fairgym.make("loan"))
+    text = cards.caveats(fairgym.make("loan"))
     assert "Do not use it, its scores or policies trained in it to decide about real" in plain(top)
     assert 'href="#caveats"' in top and page.count('id="caveats"') == 1
     end = plain(rest.partition('id="caveats"')[2])
@@ -80,31 +81,31 @@ def test_every_built_in_environment_has_caveats(name):
     path = Path(fairgym.__file__).parent / "environments" / name / "README.md"
     section = path.read_text(encoding="utf-8").partition("## What it must not be used for\n")[2]
     section = section.partition("\n## ")[0]
-    found = template.caveats(environments.get(name)())
+    found = cards.caveats(environments.get(name)())
     assert list(found) == ["What it must not be used for", "The people"]
     words = re.findall(r"[a-z]{3,}", re.sub(r"\]\([^)]*\)", "]", section))
     assert re.findall(r"[a-z]{3,}", " ".join(found["What it must not be used for"])) == words
     for text in (*found["The people"], *found["What it must not be used for"]):
         assert not re.search(r"[`*#]|\]\(", text)
-    short = template.in_short_of(found)
+    short = cards.in_short_of(found)
     assert short.startswith("Do not use it") and short.endswith("is lawful or fair.")
 
 
 def test_an_environment_without_a_card_has_none(country, tmp_path, monkeypatch):
-    assert template.caveats(country) == {} and template.in_short_of({}) == ""
+    assert cards.caveats(country) == {} and cards.in_short_of({}) == ""
     mine = tmp_path / "README.md"
-    monkeypatch.setattr(template.inspect, "getfile", lambda _: str(tmp_path / "mine.py"))
+    monkeypatch.setattr(cards.inspect, "getfile", lambda _: str(tmp_path / "mine.py"))
     mine.write_text("# Mine\n\n## The people\n\nMade up.\n")
-    assert template.caveats(country) == {}
+    assert cards.caveats(country) == {}
     mine.write_text(
         "# Mine\n## What it must not be used for\n\nIt is a *toy* of [ours](a.md).\n\nNo <b>!\n\n"
         "```python\ncode\n```\n| a | b |\n\n## More\nx\n"
     )
-    found = template.caveats(country)
-    assert found == {template.USES: ["It is a toy of ours.", "No <b>!"]}
-    assert template.in_short_of(found) == "It is a toy of ours."
+    found = cards.caveats(country)
+    assert found == {cards.USES: ["It is a toy of ours.", "No <b>!"]}
+    assert cards.in_short_of(found) == "It is a toy of ours."
     mine.write_bytes(b"\xff\xfe\x00")
-    assert template.caveats(country) == {}
+    assert cards.caveats(country) == {}
 
 
 # ---------------------------------------------------------------- sentences

@@ -121,4 +121,4 @@ def test_the_table_speaks_of_the_systems_own_size_and_steps(runs, capsys):
     assert "two_servers, 2 queues, 4 episodes of up to 9 minutes" in words
     for part in ("toy", "only left", "Waiting (jobs) ↓", "Served rate (%) ↑", "Served gap (%) ↓"):
         assert part in words
-    assert "the same luck for every policy" in words and "people" not in words
+    assert "same random numbers for every policy" in words and "people" not in words

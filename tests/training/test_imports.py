@@ -114,7 +114,7 @@ def test_a_run_with_a_class_of_metric_of_ones_own(
     fairgym("train --config own.json --import plug_metric --out x")
     stored = json.loads((here / "x" / "config.json").read_text())
     assert "plug_metric" in stored["imports"]
-    assert "longest mean wait" in fairgym("evaluate x --episodes 2").lower()
+    assert "longest mean wait" in fairgym("evaluate x --episodes 2 --all").lower()
     if page:
         fairgym("report x --episodes 2")
         assert "longest mean wait" in (here / "x" / "report.html").read_text().lower()

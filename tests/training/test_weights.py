@@ -272,7 +272,7 @@ class TestCommandLine:
         found = json.loads(capsys.readouterr().out)
         worst = [one["policy"] for one in found["results"] if one["measure"] == "worst_served"]
         assert worst == [one["policy"] for one in found["policies"]]
-        assert main(["evaluate", "x", "--episodes", "4"]) == 0
+        assert main(["evaluate", "x", "--episodes", "4", "--all"]) == 0
         assert "Worst served" in capsys.readouterr().out
 
     def test_weights_of_one_agent_by_flag(self):

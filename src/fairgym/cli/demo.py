@@ -1,29 +1,36 @@
-"""`fairgym demo`: from nothing to a page of figures, in a few minutes."""
+"""`fairgym demo`: from nothing to a report with figures, in a few minutes."""
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import plain
+from fairgym.cli.output import ALL_HELP, line
 from fairgym.cli.parsing import flag, parse
 from fairgym.core import FairgymError
 from fairgym.utils.files import require_path
 
 EPOCHS, POPULATION, EPISODES = 40, 1000, 16
+LINES = 13  # of the comparison, without --all
 
 
 @dataclasses.dataclass(frozen=True)
 class DemoFlags:
-    """Train a bank's three agents on borrowers sampled from real loans, and write a report."""
+    """Train a bank's three agents on borrowers sampled from real loans, and write a report.
+
+    The loans are observed; race is imputed from the credit score.
+    """
 
     out: str = flag(
         "runs/demo",
-        "Run folder; a finished demo in it is made anew, an unfinished one continued.",
+        "Run folder. A finished demo in it is replaced, an unfinished one continued.",
         metavar="FOLDER",
     )
-    epochs: int = flag(EPOCHS, "Number of epochs of training.")
+    epochs: int = flag(EPOCHS, "Number of training epochs.")
     population_size: int = flag(POPULATION, "Number of people in the simulated town.")
+    all: bool = flag(False, ALL_HELP)
 
 
 def demo(arguments: Sequence[str]) -> None:
@@ -33,7 +40,7 @@ def demo(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
-    from fairgym.cli.evaluate import print_tables
+    from fairgym.cli.evaluate import print_summary, print_tables
     from fairgym.config.run_config import RunConfig
     from fairgym.report import write_report
     from fairgym.report.measured import MEASURED
@@ -60,27 +67,26 @@ def demo(arguments: Sequence[str]) -> None:
             )
     options = {"resume": resume, "overwrite": again and not resume}
     folder.admit(job.config, job.env, **options)
-    print(
+    line(
         "Three agents of a bank learn who gets a loan, when, and how much relief:"
         f" {flags.population_size:,} people sampled from real loans, {flags.epochs} epochs of"
-        " 100 episodes.\n"
-        f"{params.relief_forgiven:.0%} of the relief is forgiven, so that relief costs the"
-        " bank; more people can be admitted than paid out, so that a queue may grow; a policy that"
-        " ruins the bank ranks below all that do not."
+        f" 100 episodes. {params.relief_forgiven:.0%} of the relief is forgiven, so relief costs"
+        " the bank. A queue may grow, because the bank can approve more people than it pays out."
+        " A policy that ruins the bank ranks below all that do not."
     )
     with shown("loan, f-macem") as progress:
         run = train(config, out, progress=progress, **options)
-    print(f"Measuring the learned policy beside fixed ones, {EPISODES} episodes each ...")
+    print(f"Measuring the learned policy and the fixed ones, {EPISODES} episodes each ...")
     # exactly what the report measures, so that nothing is compiled twice
     for comparison in compare([("learned", [run])], EPISODES, seed=1, **MEASURED):
-        print_tables(comparison)
-    print(
-        "Time in the queue and who is paid out count those still waiting at the end; the wait of"
-        " the published disparity leaves them out. A group is named as worse off where the interval"
-        " of the gap leaves out 0."
-    )
+        if flags.all:
+            print_tables(comparison)
+        else:
+            print_summary(comparison, lines=LINES)
     print("Drawing the report ...", flush=True)
     page = write_report([out], episodes=EPISODES, seed=1)
     print(f"run      {plain(out)}")
     print(f"figures  {plain(page.parent / 'figures')}")
     print(f"report   {plain(page)} (open it in a browser)")
+    if not flags.all:
+        line(f"All tables: fairgym evaluate {shlex.quote(plain(out))} --all")

@@ -1,14 +1,16 @@
-"""Simulations on the screen: sentences and tables."""
+"""Printed simulations: sentences and tables."""
 
 import itertools
 import math
 from collections.abc import Sequence
 
-from fairgym.cli.output import line, show
+from fairgym.cli.common import plain
+from fairgym.cli.output import LINES, WIDTH, fitting, folded, line, show
 from fairgym.config.differences import small, words
 from fairgym.core import Environment
+from fairgym.results.caveats import caveats, in_short_of
 from fairgym.results.changes import changes
-from fairgym.results.gap_tables import Columns, gap_table, null_table
+from fairgym.results.gap_tables import Columns, gap_table, null_table, worse_off
 from fairgym.results.labels import capital, has_people, listed
 from fairgym.results.numbers import difference_text, interval, number
 from fairgym.results.quantities import FAILED, LENGTH
@@ -18,22 +20,86 @@ from fairgym.training.scenarios import Built, Simulation
 
 HEADS = {
     "measure": "Measures",
-    "count": "Counted over the episode",
+    "count": "Sums over the episode (a person may count more than once)",
     "end": "At the end of the episode",
 }
-ARROWS = "↑ more is better, ↓ less is better"
-MOST_EFFECTS = 3  # that the first sentence tells
-WIDTH = 100  # columns of a table
+ARROWS = "↑ higher is better, ↓ lower is better"
+MORE = "All measures and tables: --all."
+MOST_EFFECTS = 3  # in the first sentence
 
 
 def print_simulation(simulation: Simulation, everything: bool = False) -> None:
-    """Print what was found, who was simulated, what changes and what follows.
+    """Print what each scenario changes, for whom, and what was simulated.
 
     Args:
-        simulation: the scenarios, measured.
-        everything: True for what is counted and where people end up, besides the measures.
+        simulation: The measured scenarios.
+        everything: Whether to print all tables, instead of 25 lines.
     """
     found = effects(simulation)
+    (_print_everything if everything else _print_short)(simulation, found)
+
+
+def _print_short(simulation: Simulation, found: Sequence[Row]) -> None:
+    """Print conclusions, what was simulated, clear differences and gaps, in at most 25 lines."""
+    others, evaluations = simulation.others, simulation.evaluations
+    behind = [
+        fitting(f"Worse off with “{name}”: ", parts)
+        for name, one in evaluations.items()
+        if (parts := worse_off(simulation.base.env, [one]))
+    ]
+    setting = [*opening(simulation), *(_changes_line(simulation, one) for one in others)]
+    foot = _caveat(simulation)
+    told = [_failed(simulation, simulation.base)]
+    if len(others) == 1:
+        told = conclusions(simulation, found, others[0])
+    elif others:
+        told = [*(conclusions(simulation, found, one)[0] for one in others), _failures(simulation)]
+    taken = sum(len(folded(text)) for text in (*told, *setting, *foot))
+    room = LINES - 2 - taken  # a blank line, and the last line
+    for text in told:
+        line(text)
+    line()
+    for text in setting:
+        line(text)
+    room -= _print_clear(simulation, found, room - min(len(behind), 4)) if len(others) < 2 else 0
+    for text in behind[: max(room, 0)]:
+        print(plain(text))
+    show_nulls(simulation.base.env, {name: [one] for name, one in evaluations.items()})
+    for text in foot:
+        line(text)
+    line(MORE)
+
+
+def _print_clear(simulation: Simulation, found: Sequence[Row], room: int) -> int:
+    """Print the measures of all people that clearly differ; return the number of lines.
+
+    Without another scenario: all measures of all people.
+    """
+    names = [one.name for one in simulation.others]
+    rows = [
+        row
+        for row in found
+        if row.quantity.kind in ("measure", "rate")
+        and not row.quantity.group
+        and row.quantity.name not in (FAILED, LENGTH)
+        and all(one.clear for one in row.differences.values())
+    ]
+    first = "reference" if names else "mean [95% CI]"
+    caption = f"paired difference [95% CI]; {ARROWS}" if names else ARROWS
+    if any(row.undefined for row in rows):
+        caption += "; * without episodes in which it is 0/0"
+    if room < 7 or not rows:
+        return 0
+    if len(rows) > room - 5:
+        caption = f"{room - 5} of {len(rows)} measures; {caption}"
+        rows = rows[: room - 5]
+    show(Table(["", first, *names], [_cells(simulation.reference, row) for row in rows]), WIDTH)
+    line(caption)
+    return len(rows) + 4 + len(folded(caption))
+
+
+def _print_everything(simulation: Simulation, found: Sequence[Row]) -> None:
+    """Print conclusions, what was simulated, and all tables."""
     for one in simulation.others:
         for sentence in conclusions(simulation, found, one):
             line(sentence)
@@ -46,24 +112,29 @@ def print_simulation(simulation: Simulation, everything: bool = False) -> None:
         line()
         show(changes_table(simulation), WIDTH)
     line()
-    shown = [row for row in found if everything or row.quantity.kind in ("measure", "rate")]
-    _print_effects(simulation, shown)
+    _print_effects(simulation, found)
     columns = {name: [one] for name, one in simulation.evaluations.items()}
-    show_gaps(simulation.base.env, columns, WIDTH)
-    if len(shown) < len(found):
-        line("Counts over the episode and its end: --all.")
+    show_gaps(simulation.base.env, columns)
+    for text in _caveat(simulation):
+        line(text)
+
+
+def _caveat(simulation: Simulation) -> list[str]:
+    """What the environment's card says that it must not be used for, in a sentence."""
+    text = in_short_of(caveats(simulation.base.env))
+    return [f"The card of {simulation.environment} says: “{text}”"] if text else []
 
 
 def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> list[str]:
-    """What a scenario does: its largest effects, by group; what fails; what is unclear.
+    """Conclusions about a scenario: its largest effects by group, failures, what is unclear.
 
-    Effects are ordered by their size relative to the larger of the two means. Disparities are left
-    out where something else differs: the gaps between groups have a table of their own.
+    Effects are ordered by their size relative to the larger of the two means. Disparities are
+    named only if no other measure differs, because gaps between groups have a table.
 
     Args:
-        simulation: the scenarios, measured.
-        found: their effects.
-        one: one of the scenarios that are not the reference.
+        simulation: The measured scenarios.
+        found: All effects.
+        one: A scenario that is not the reference.
     """
     told = [
         row
@@ -103,11 +174,14 @@ def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> lis
     ]
     first = "; ".join(texts) if texts else "no measure clearly differs"
     sentences = [f"With “{one.name}”: {first}.", _failed(simulation, one)]
-    return [*sentences, *([f"No clear difference in {listed(unclear)}."] if unclear else [])]
+    if unclear:
+        items = [f"{', ' if place else ''}{text}" for place, text in enumerate(unclear)]
+        sentences.append(fitting("No clear difference in ", items))
+    return sentences
 
 
 def _failed(simulation: Simulation, one: Built) -> str:
-    """In how many episodes a scenario fails, and the reference."""
+    """Number of episodes in which a scenario and the reference fail."""
     failure = capital(simulation.base.env.spec.failure)
     count, before = (
         int(simulation.evaluations[name].terminated.sum())
@@ -119,11 +193,20 @@ def _failed(simulation: Simulation, one: Built) -> str:
     return f"{failure} in {count} {of} with “{one.name}” (reference: {before})."
 
 
+def _failures(simulation: Simulation) -> str:
+    """Number of episodes in which each scenario fails."""
+    failure = capital(simulation.base.env.spec.failure)
+    counts = {name: int(one.terminated.sum()) for name, one in simulation.evaluations.items()}
+    (name, first), *others = counts.items()
+    told = [f"{failure} in {first} of {simulation.episodes:,} episodes with “{name}”"]
+    return f"{listed([*told, *(f'in {count} with “{name}”' for name, count in others)])}."
+
+
 def opening(simulation: Simulation) -> list[str]:
-    """The sentences above the tables: who, how long, the reference, other people."""
+    """What was simulated: size, length, episodes, reference, and whether people differ."""
     base, env = simulation.base, simulation.base.env
     episodes = "1 episode" if simulation.episodes == 1 else f"{simulation.episodes:,} episodes"
-    several = f" of each scenario, with {same_luck(env)}" * bool(simulation.others)
+    several = f" of each scenario with the {same_episodes(env)}" * bool(simulation.others)
     own = words(base.baseline) == base.name
     begins = "" if own else f" (from the baseline {words(base.baseline)})"
     reference = f"; reference: {base.name}{begins}" if simulation.others else f"; {base.name}"
@@ -136,26 +219,27 @@ def opening(simulation: Simulation) -> list[str]:
     if others:
         names = " and ".join(f"“{name}”" for name in others)
         sentences.append(
-            f"The people at the start are not those of the reference with {names}: differences"
-            " are also differences between people."
+            f"{names} {'begins' if len(others) == 1 else 'begin'} with other people than the"
+            " reference, so part of each difference is a difference between people."
         )
     return sentences
 
 
 def _lengths(simulation: Simulation) -> list[str]:
-    """What failures do to sums."""
+    """Mean lengths of the episodes, if any failed: sums cover no more."""
     evaluations = simulation.evaluations
     if not any(one.terminated.any() for one in evaluations.values()):
         return []
-    steps = [f"{number(e.lengths.mean())} with “{name}”" for name, e in evaluations.items()]
-    return [
-        "A failure ends the episode: what is counted over it is then counted over fewer"
-        f" {simulation.base.env.spec.time_unit} (on average {', '.join(steps)})."
+    unit = f" {simulation.base.env.spec.time_unit} on average"
+    told = [
+        f"{number(one.lengths.mean())}{'' if place else unit} with “{name}”"
+        for place, (name, one) in enumerate(evaluations.items())
     ]
+    return [f"Failures cut episodes short: {', '.join(told)}."]
 
 
 def changes_table(simulation: Simulation) -> Table:
-    """The settings that differ from the reference, old and new."""
+    """Table of the settings that differ from the reference, old and new."""
     rows = []
     for one in simulation.others:
         found = changes(simulation, one)
@@ -163,7 +247,19 @@ def changes_table(simulation: Simulation) -> Table:
         for position, row in enumerate(cells or [["nothing", "", "", ""]]):
             rows.append(["" if position else one.name, *row])
     head = ["scenario", "setting", "reference", "changed to", "unit"]
-    return Table(head, rows, title=f"What changes (reference: {simulation.reference})", words=True)
+    return Table(
+        head, rows, title=f"Changed settings (reference: {simulation.reference})", words=True
+    )
+
+
+def _changes_line(simulation: Simulation, one: Built) -> str:
+    """The settings of a scenario that differ from the reference, on one or two lines."""
+    found = changes(simulation, one)
+    texts = (f"{x.what} {_value(x.old)} → {_value(x.new)} {x.unit}".rstrip() for x in found)
+    parts = [f"; {text}" if place else text for place, text in enumerate(texts)] or ["none"]
+    start = f"Changes of “{one.name}”: "
+    whole = f"{start}{''.join(parts)}"
+    return whole if len(folded(whole)) < 3 else fitting(start, parts)
 
 
 def _value(value: object) -> str:
@@ -177,8 +273,8 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
     others = [one.name for one in simulation.others]
     if others:
         caption = (
-            "difference from the reference [95% interval of the paired difference]; points are"
-            f" percentage points; {caption}"
+            "paired difference from the reference [95% CI]; points are percentage points;"
+            f" {caption}"
         )
     same, told, kind, rows = [], [], "", []
     for (head, _), several in itertools.groupby(found, key=_block):
@@ -191,10 +287,10 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
             kind = head
         told += several
         rows += [_cells(simulation.reference, row) for row in several]
-    first = "reference" if others else "mean [95% interval]"
+    first = "reference" if others else "mean [95% CI]"
     columns = [others] if len(others) < 2 else [[name] for name in others]
     for place, names in enumerate(columns if rows else (), 2):
-        title = "What follows" + (f" with “{names[0]}”" if len(columns) > 1 else "")
+        title = "Results" + (f" of “{names[0]}”" if len(columns) > 1 else "")
         cells = [
             row if len(row) == 1 else [*row[:2], *row[place : place + len(names)]] for row in rows
         ]
@@ -204,30 +300,38 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
     show_undefined(told, simulation.episodes)
 
 
-def same_luck(env: Environment) -> str:
+def same_episodes(env: Environment) -> str:
     """What all policies share, in words."""
-    return "the same people and the same luck" if has_people(env) else "the same luck"
+    return "same people and random numbers" if has_people(env) else "same random numbers"
 
 
 def show_undefined(rows: Sequence[Row], episodes: int) -> None:
-    """Print in how many episodes a quantity is 0/0, of those that are so in some."""
+    """Print the number of episodes in which quantities are 0/0, for those where there are any."""
     undefined = [row for row in rows if row.undefined]
     if undefined:
-        line(f"* 0/0 in some of the {episodes} episodes, which are left out:")
+        line(f"* 0/0 in some of the {episodes} episodes, which are dropped:")
     for row in undefined:
-        told = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
-        line(f"  {row.name} ({told})")
+        counts = ", ".join(f"{name}: {count}" for name, count in row.undefined.items())
+        line(f"  {row.name} ({counts})")
 
 
-def show_gaps(env: Environment, columns: Columns, most: int | None = None) -> None:
-    """Print who is worse off, and disparities beside permuted groups where there are any."""
-    for table in (gap_table(env, columns), null_table(env, columns)):
-        if table.rows:
-            show(table, most)
+def show_gaps(env: Environment, columns: Columns) -> None:
+    """Print who is worse off, and disparities beside their null distributions if there are any."""
+    table = gap_table(env, columns)
+    if table.rows:
+        show(table, WIDTH)
+    show_nulls(env, columns)
+
+
+def show_nulls(env: Environment, columns: Columns) -> None:
+    """Print disparities beside their null distributions, if groups were permuted."""
+    table = null_table(env, columns)
+    if table.rows:
+        show(table, WIDTH)
 
 
 def _block(row: Row) -> tuple[str, str]:
-    """Rows that stand together: a quantity of everybody, then of each group."""
+    """Key of rows that belong together: a quantity of all people, then of each group."""
     kind = row.quantity.kind
     return "measure" if kind == "rate" else kind, row.quantity.name
 

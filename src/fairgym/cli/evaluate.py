@@ -1,38 +1,56 @@
 """`fairgym evaluate`: learned policies beside fixed ones."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from fairgym.cli.effects import ARROWS, same_luck, show_gaps, show_undefined
-from fairgym.cli.output import Output, say, show
+from fairgym.cli.common import plain
+from fairgym.cli.effects import ARROWS, MORE, same_episodes, show_gaps, show_nulls, show_undefined
+from fairgym.cli.output import (
+    ALL_HELP,
+    LINES,
+    WIDTH,
+    Output,
+    fits,
+    fitting,
+    folded,
+    line,
+    say,
+    show,
+    width,
+)
 from fairgym.cli.parsing import flag, names, parse, scheme_flag
-from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of
+from fairgym.cli.schemes import scheme_table
+from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, small
 from fairgym.core import Environment, check_shape
-from fairgym.results.gap_tables import Columns
+from fairgym.results.gap_tables import Columns, worse_off
+from fairgym.results.gaps import gaps_of
 from fairgym.results.numbers import Estimate, difference_text, interval
 from fairgym.results.quantities import FAILED, measures
 from fairgym.results.records import comparison_results
 from fairgym.results.rows import Row, rows_of
 from fairgym.results.table import Table
-from fairgym.statistics.intervals import mean_interval
 from fairgym.training.comparison import Comparison, compare
-from fairgym.training.courses import courses, few, status_vectors
-from fairgym.training.evaluation import ENOUGH, Evaluation
+from fairgym.training.evaluation import ENOUGH
 from fairgym.training.run import Run, load_runs
 
-QUARTERS = 4  # of an episode, after which scores of schemes are told
+MOST_POLICIES = 8  # without --all
+VERDICTS = {  # -> how a sentence begins
+    "better": "better in",
+    "worse": "worse in",
+    "by failing": "better only by failing in",
+    "not comparable": "not comparable in",
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Flags(Output):
-    """Measure runs beside fixed policies, in the same episodes.
+    """Measure runs and the environment's fixed policies in the same episodes.
 
-    A first table holds each policy's means, a second the mean differences of all others from the
-    first run in the same episodes, which tell policies apart where the means' intervals overlap, a
-    third one which group is worse off in what, and by how much. In a system with fairness schemes
-    one more holds their scores on the way, and who has got what.
+    Prints the objective, failures, what clearly differs from the first run, and who is worse off.
+    With --all: tables of every mean, of the paired differences from the first run, of the gaps
+    between groups, and of fairness schemes during the episode.
     """
 
     folders: tuple[str, ...] = names("Run folders, or folders that hold seed-N folders.", "RUN")
@@ -44,19 +62,21 @@ class Flags(Output):
     )
     massage: bool = flag(
         False,
-        "Massage the actions of the runs' policies, which takes runs of f-ppo that were trained"
-        " with it: tau is that of the last round of training.",
+        "Massage the actions of the runs' policies, with the tau of the last round of training."
+        " Only for runs of f-ppo that were trained with it.",
     )
     scheme: tuple[str, ...] = scheme_flag()
     null: bool = flag(
         False,
-        "Add a permutation test: how probable such gaps were if groups had no bearing, and each"
-        " disparity beside its null distribution (group labels shuffled within the same episodes).",
+        "Add a permutation test: the probability of such gaps if the group made no difference, and"
+        " each disparity beside its null distribution (group labels shuffled within the same"
+        " episodes).",
     )
+    all: bool = flag(False, ALL_HELP)
 
 
 def evaluate(arguments: Sequence[str]) -> None:
-    """Measure runs, and print tables for each setting that they were trained in."""
+    """Measure runs, and print the results for each setting that they were trained in."""
     from fairgym.training import devices
 
     devices.configure()
@@ -80,11 +100,18 @@ def evaluate(arguments: Sequence[str]) -> None:
     settings = labels_of([part_of(essence(comparison.run), AIM) for comparison in comparisons])
     if flags.give("evaluate", lambda: comparison_results(comparisons, settings)):
         for comparison, setting in zip(comparisons, settings, strict=True):
-            print_tables(comparison, setting)
+            if flags.all:
+                print_tables(comparison, setting)
+                continue
+            print_summary(comparison, setting)
+            if flags.null:
+                show_nulls(comparison.run.env, _columns(comparison))
+        if not flags.all:
+            line(MORE)
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Names of runs: what differs between them, or the last two parts of their folders."""
+    """Names of runs: what differs between them, or the last two parts of their paths."""
     if len(runs) == 1:
         return ["learned"]
     names = labels_of([essence(run) for run in runs])
@@ -93,32 +120,134 @@ def _names(runs: Sequence[Run]) -> list[str]:
     return [f"{name} ({i + 1})" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
-def print_tables(comparison: Comparison, setting: str = "") -> None:
-    """Print the tables of one comparison: means, differences from the first run, gaps of groups.
+def print_summary(comparison: Comparison, setting: str = "", lines: int = LINES) -> None:
+    """Print the objective, failures, clear differences and clear gaps of one comparison.
 
     Args:
-        comparison: policies measured in one setting.
-        setting: difference of the setting from those of other tables.
+        comparison: Policies measured in one setting.
+        setting: Difference of the setting from those of other comparisons.
+        lines: Largest number of lines.
     """
-    run, config = comparison.run, comparison.run.config
-    columns = {one.title: one.evaluations for one in comparison.policies}
-    reference = next(iter(columns))
-    episodes = columns[reference][0].episodes
-    aim = config.objective if isinstance(config.objective, str) else "weighted"
-    rows = rows_of(measures(run.env, aim), columns, reference)
-    means = [[row.label, *(_mean_cell(row, name) for name in columns)] for row in rows]
-    title = (
-        f"{config.environment}, {run.env.spec.size_text}, {episodes} episodes of up to"
-        f" {run.env.horizon} {run.env.spec.time_unit}{setting and f'; {setting}'}"
+    env, columns = comparison.run.env, _columns(comparison, MOST_POLICIES)
+    rows, reference = _rows(comparison, columns), next(iter(columns))
+    heading = _title(comparison, setting)
+    caption = (
+        f"mean [95% CI], {ARROWS}; difference: paired, from {reference}; failures: episodes in"
+        f" which {env.spec.failure}"
     )
-    caption = f"mean [95% interval over episodes]; {same_luck(run.env)} for every policy; {ARROWS}"
-    show(Table(["", *columns], means, caption, title))
-    show_undefined(rows, episodes)
+    table = _policy_table(rows[0], columns, reference)
+    line(heading)
+    show(table, WIDTH)
+    line(caption)
+    taken = len(folded(heading)) + len(table.rows) + 4 + len(folded(caption))
+    better = list(_better_lines(rows[2:], _verdicts(rows, columns, reference, env)))
+    behind = [
+        fitting(f"  {name}: ", parts)
+        for name, one in columns.items()
+        if (parts := worse_off(env, one))
+    ]
+    room = lines - taken - bool(better) - 1
+    kept = min(len(better), max(room - len(behind), (room + 1) // 2))
+    blocks = {
+        f"Compared with {reference}, where the 95% CI of the difference excludes 0:": better[:kept],
+        "Worse off on average, where the 95% CI of the gap excludes 0:": behind[: room - kept],
+    }
+    if not behind and gaps_of(env, columns[reference]):
+        blocks["Worse off: no group clearly."] = []
+    for name, texts in blocks.items():
+        if texts or name.endswith("."):
+            line(name)
+        for text in texts:
+            print(plain(text))
+
+
+def _policy_table(objective: Row, columns: Columns, reference: str) -> Table:
+    """Objective and failures of each policy, and the paired difference if there is room for it."""
+    cells = [
+        [
+            name,
+            _mean_cell(objective, name),
+            "" if name == reference else difference_text(objective.differences[name], ""),
+            f"{sum(int(np.sum(one.terminated)) for one in several)}"
+            f" of {sum(one.episodes for one in several)}",
+        ]
+        for name, several in columns.items()
+    ]
+    table = Table(["", objective.label, "difference", "failures"], cells)
+    if len(columns) > 1 and fits(table):
+        return table
+    return Table(["", objective.label, "failures"], [[*row[:2], row[3]] for row in cells])
+
+
+def _better_lines(rows: Sequence[Row], verdicts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """What each policy is clearly better or worse in, a line for each."""
+    for name, found in verdicts.items():
+        titles = {
+            words: [small(row.quantity.title) for row in rows if found[row.quantity.name] == one]
+            for one, words in VERDICTS.items()
+        }
+        titles = {words: several for words, several in titles.items() if several}
+        parts = ["no clear difference"]
+        for most in range(max(map(len, titles.values()), default=0), 0, -1):
+            parts = [f"{words} {_first(several, most)}" for words, several in titles.items()]
+            if len(f"  {name}: {'; '.join(parts)}") <= width():
+                break
+        yield fitting(f"  {name}: ", [parts[0], *(f"; {part}" for part in parts[1:])])
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    """The first names, and the number of the others."""
+    return ", ".join(names[:most]) + f" and {len(names) - most} more" * (len(names) > most)
+
+
+def print_tables(comparison: Comparison, setting: str = "") -> None:
+    """Print all tables of one comparison: means, paired differences, gaps, null distributions.
+
+    Args:
+        comparison: Policies measured in one setting.
+        setting: Difference of the setting from those of other comparisons.
+    """
+    env, columns = comparison.run.env, _columns(comparison)
+    rows, reference = _rows(comparison, columns), next(iter(columns))
+    means = [[row.label, *(_mean_cell(row, name) for name in columns)] for row in rows]
+    caption = f"mean [95% CI] over episodes; {ARROWS}"
+    show(Table(["", *columns], means, caption, _title(comparison, setting)), WIDTH)
+    show_undefined(rows, columns[reference][0].episodes)
     if len(columns) > 1:
-        show(_difference_table(rows, columns, reference, run.env))
-    show_gaps(run.env, columns)
-    if run.env.spec.schemes:
-        show(_scheme_table(run.env, columns))
+        show(_difference_table(rows, columns, reference, env), WIDTH)
+    show_gaps(env, columns)
+    if env.spec.schemes:
+        show(scheme_table(env, columns), WIDTH)
+
+
+def _columns(comparison: Comparison, most: int | None = None) -> Columns:
+    """Evaluations by name of policy.
+
+    Args:
+        comparison: Policies measured in one setting.
+        most: Number of policies; runs are left out before baselines, the first run never.
+    """
+    learned, policies = comparison.learned, comparison.policies
+    if most is not None and len(policies) > most:
+        kept = learned[: max(1, most - len(comparison.baselines))]
+        policies = (*kept, *comparison.baselines)[:most]
+    return {one.title: one.evaluations for one in policies}
+
+
+def _rows(comparison: Comparison, columns: Columns) -> list[Row]:
+    """The measures of each policy; the objective is the first."""
+    objective = comparison.run.config.objective
+    aim = objective if isinstance(objective, str) else "weighted"
+    return rows_of(measures(comparison.run.env, aim), columns, next(iter(columns)))
+
+
+def _title(comparison: Comparison, setting: str) -> str:
+    env, config = comparison.run.env, comparison.run.config
+    episodes = comparison.policies[0].evaluations[0].episodes
+    return (
+        f"{config.environment}, {env.spec.size_text}, {episodes} episodes of up to {env.horizon}"
+        f" {env.spec.time_unit}, {same_episodes(env)} for every policy{setting and f'; {setting}'}"
+    )
 
 
 def _mean_cell(row: Row, name: str) -> str:
@@ -130,94 +259,76 @@ def _difference_table(
     rows: Sequence[Row], columns: Columns, reference: str, env: Environment
 ) -> Table:
     """Mean differences from the first policy, and which of the two is better."""
+    verdicts = _verdicts(rows, columns, reference, env)
+    cells = [
+        [
+            row.label,
+            *(
+                _difference_cell(one, row.quantity.unit, verdicts[name][row.quantity.name])
+                for name, one in row.differences.items()
+            ),
+        ]
+        for row in rows
+    ]
+    caption = (
+        "mean paired difference [95% CI]; better, worse: the interval excludes 0, which can be so"
+        " although the intervals above overlap; by failing: better only because it fails more"
+        " often; episodes in which either value is undefined are dropped; points are percentage"
+        " points"
+    )
+    if "not comparable" in {word for found in verdicts.values() for word in found.values()}:
+        caption += (
+            "; not comparable: it counts only people who were served, and another share was served"
+        )
+    title = f"Differences from {reference}, paired by episode"
+    return Table(["", *rows[0].differences], cells, caption, title)
+
+
+def _difference_cell(difference: Estimate, unit: str, verdict: str) -> str:
+    """A difference with its verdict: "+1.20 points [+0.40, +2.00] better"."""
+    return f"{difference_text(difference, unit)} {verdict}".rstrip()
+
+
+def _verdicts(
+    rows: Sequence[Row], columns: Columns, reference: str, env: Environment
+) -> dict[str, dict[str, str]]:
+    """Verdict on each policy against the first one in each measure: policy -> measure -> word."""
     fails = {name: np.mean([one.terminated for one in found]) for name, found in columns.items()}
     by_name = {row.quantity.name: row for row in rows}
-    served = {}  # measure that only counts those who are served -> the share that is
+    served = {}  # measure that only counts people who were served -> the share that was
     for name, other in env.spec.finished_only.items():
         rate = getattr(env.metrics[other], "rate", None)
         share = next((n for n, metric in env.metrics.items() if metric == rate), None)
         if share is not None:
             served[name] = by_name[share]
-    more = {name: float(fails[name] - fails[reference]) for name in columns}
-    cells = []
-    for row in rows:
-        share = served.get(row.quantity.name)
-        told = (_difference_cell(row, name, more[name], share) for name in row.differences)
-        cells.append([row.label, *told])
-    caption = (
-        "mean difference [95% interval]; better or worse where the interval leaves out 0, which can"
-        " be so although the intervals above overlap, and by failing where the better side fails"
-        " more often; only episodes count in which both are defined; points are percentage points"
-    )
-    if served:
-        caption += "; not comparable: of the served only, where another share of people is served"
-    title = f"Differences from {reference}, episode by episode"
-    return Table(["", *rows[0].differences], cells, caption, title)
+    return {
+        name: {
+            measure: verdict(row, name, float(fails[name] - fails[reference]), served.get(measure))
+            for measure, row in by_name.items()
+        }
+        for name in columns
+        if name != reference
+    }
 
 
-def _difference_cell(row: Row, name: str, fails: float, served: Row | None) -> str:
-    """As in "+1.20 points [+0.40, +2.00] better".
+def verdict(row: Row, name: str, fails: float, served: Row | None = None) -> str:
+    """Whether a policy is better or worse than the reference; "" where that is unclear.
 
-    Neither side is called better than one that fails less often; `fails` is how much more of the
-    episodes this one fails in. Nor where the share of those served, who alone count, differs.
-    """
-    gap = row.differences[name]
-    text = difference_text(gap, row.quantity.unit)
-    if not gap.clear:
-        return text
-    better = gap.mean * row.quantity.better > 0.0
-    if row.quantity.name != FAILED and fails != 0.0 and (fails > 0.0) == better:
-        return f"{text} by failing"
-    if served is not None and served.differences[name].clear:
-        return f"{text} not comparable"
-    return f"{text} {'better' if better else 'worse'}"
-
-
-def _scheme_table(env: Environment, columns: Columns) -> Table:
-    """Scores of the schemes on the way, and the status of those concerned."""
-    rows: list[list[str]] = []
-    evaluations = [one for (one,) in columns.values()]
-    for heading, section in scheme_rows(env, evaluations).items():
-        rows.append([heading])
-        for label, values in section.items():
-            rows.append([label, *(interval(Estimate(*mean_interval(value))) for value in values)])
-    caption = (
-        "mean [95% interval]; scores of schemes on the way, whose ends are in the first"
-        " table; then what each of those concerned has got, which the schemes judge"
-    )
-    return Table(["", *columns], rows, caption, "Fairness over an episode")
-
-
-def scheme_rows(
-    env: Environment, evaluations: Sequence[Evaluation]
-) -> dict[str, dict[str, list[np.ndarray]]]:
-    """Rows of a table, in sections: heading -> label -> for each policy one value per episode.
-
-    A section per scheme has its score after each quarter of the episode but the last; one per
-    status vector has the status of each stakeholder at the end.
+    "by failing" where the better side fails more often; "not comparable" where the measure counts
+    only people who were served, and another share was served.
 
     Args:
-        env: the environment whose schemes they are.
-        evaluations: one per policy, made with `trace=True`.
+        row: The measure.
+        name: Name of the policy.
+        fails: Share of episodes in which the policy fails, minus that of the reference.
+        served: The share of people who were served, if the measure counts only those.
     """
-    found = [courses(evaluation, env.spec.schemes) for evaluation in evaluations]
-    quarters = (env.horizon * quarter // QUARTERS for quarter in range(1, QUARTERS))
-    ends = [end for end in dict.fromkeys(quarters) if end]
-    sections: dict[str, dict[str, list[np.ndarray]]] = {}
-    for name, scheme in env.spec.schemes.items() if ends else ():
-        heading = f"{scheme.title or name.replace('_', ' ')}, so far ↑"
-        sections[heading] = {
-            f"  after {end} of {env.horizon} {env.spec.time_unit}": [
-                course[name].scores[:, end - 1] for course in found
-            ]
-            for end in ends
-        }
-    for vector in status_vectors(env, found[0]):
-        heading = f"{vector.title}{f' ({vector.unit})' if vector.unit else ''}, at the end"
-        ends_of = (course[vector.schemes[0]].status[:, -1].astype(np.float64) for course in found)
-        several = [few(status, vector.stakeholders) for status in ends_of]
-        sections[heading] = {
-            f"  {who}": [values[:, place] for values, _ in several]
-            for place, who in enumerate(several[0][1])
-        }
-    return sections
+    gap = row.differences[name]
+    if not gap.clear:
+        return ""
+    better = gap.mean * row.quantity.better > 0.0
+    if row.quantity.name != FAILED and fails != 0.0 and (fails > 0.0) == better:
+        return "by failing"
+    if served is not None and served.differences[name].clear:
+        return "not comparable"
+    return "better" if better else "worse"

@@ -1,11 +1,11 @@
-"""Results: sentences and tables on the screen, `--json` and `--csv FILE`."""
+"""Printed results: sentences, tables, `--json` and `--csv FILE`."""
 
 import contextlib
 import dataclasses
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +13,28 @@ from fairgym.cli.common import plain
 from fairgym.cli.parsing import flag
 from fairgym.results.table import Table, require_table, results_json, write_rows
 
-_NARROW = 100  # columns of an output that says nothing of its width
+WIDTH = 100  # columns of text
+_LABEL = 40  # columns that the first column of a table keeps
+LINES = 25  # of what a command prints without --all
+ALL_HELP = "Print everything, not only the first 25 lines."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Output:
-    """Flags of results for programs and spreadsheets."""
+    """Flags for results as JSON, CSV or parquet."""
 
-    json: bool = flag(False, "Print the results as JSON, numbers with their unit.")
+    json: bool = flag(False, "Print the results as JSON, with units.")
     csv: str | None = flag(
-        None, "Write the results to a table, .csv or .parquet: the same numbers.", metavar="FILE"
+        None, "Write the same results to a .csv or .parquet table.", metavar="FILE"
     )
 
     def __post_init__(self) -> None:
-        """Check that the table can be written, before anything is computed."""
+        """Check that the table can be written before anything is computed."""
         if self.csv is not None:
             require_table(self.csv, "csv")
 
     def computing(self) -> contextlib.AbstractContextManager[object]:
-        """While results are computed: progress goes to standard error if JSON is asked for."""
+        """Return a context that sends progress to standard error if JSON is asked for."""
         return contextlib.redirect_stdout(sys.stderr) if self.json else contextlib.nullcontext()
 
     def give(
@@ -40,16 +43,16 @@ class Output:
         tell: Callable[[], Mapping[str, Any]],
         settings: Mapping[str, object] | None = None,
     ) -> bool:
-        """Write and print what these flags ask for.
+        """Write the table and print the JSON that these flags ask for.
 
         Args:
-            command: The command, such as "sweep table".
-            tell: Called if they ask for anything: "results", a list of flat records, and what else
-                JSON has.
-            settings: What the command was given; by default the values of its flags.
+            command: Name of the command, such as "sweep table".
+            tell: Function that returns "results", a list of flat records, and further members of
+                the JSON document. It is called only if JSON or a table is asked for.
+            settings: Settings of the command; by default the values of its flags.
 
         Returns:
-            True if the tables for people are to be printed.
+            Whether the command should print its tables for people.
         """
         if not self.json and self.csv is None:
             return True
@@ -57,37 +60,121 @@ class Output:
         if self.csv is not None:
             write_rows(Path(self.csv), found["results"])
         if self.json:
-            given = dataclasses.asdict(self) if settings is None else settings
-            told = {name: x for name, x in given.items() if name not in ("json", "csv")}
+            if settings is None:  # `all` is about the screen alone
+                settings = {name: x for name, x in vars(self).items() if name != "all"}
+            told = {name: x for name, x in settings.items() if name not in ("json", "csv")}
             print(results_json(command, told, **found))
         return not self.json
 
 
 def say(text: str) -> None:
-    """Progress, on standard error."""
+    """Print a line about progress to standard error."""
     print(plain(text), file=sys.stderr)
 
 
-def line(text: str = "") -> None:
-    """A sentence of the result, on a terminal in lines of at most 100 columns."""
-    text = plain(text)
+def width() -> int:
+    """Columns that text may take: 100, or fewer if the terminal has fewer."""
     if sys.stdout.isatty():
-        width = min(_NARROW, shutil.get_terminal_size().columns)
-        text = textwrap.fill(text, width, break_long_words=False, subsequent_indent="  ")
-    print(text)
+        return min(WIDTH, shutil.get_terminal_size().columns)
+    return WIDTH
+
+
+def folded(text: str) -> list[str]:
+    """A sentence as lines that are not too wide."""
+    lines = textwrap.wrap(plain(text), width(), break_long_words=False, subsequent_indent="  ")
+    return lines or [""]
+
+
+def line(text: str = "") -> None:
+    """Print a sentence of the result, on a terminal in lines of at most 100 columns."""
+    print("\n".join(folded(text)) if sys.stdout.isatty() else plain(text))
+
+
+def fitting(start: str, items: Sequence[str]) -> str:
+    """A line with as many of the items as fit, and the number of those that do not.
+
+    Args:
+        start: Start of the line.
+        items: Items with the commas between them.
+
+    Examples:
+        >>> from fairgym.cli.output import fitting
+        >>> fitting("worse in ", ["profit", ", wait"])
+        'worse in profit, wait'
+        >>> fitting("worse in ", ["profit", ", " + "wait " * 20, ", default rate"])
+        'worse in profit and 2 more'
+    """
+    for count in range(len(items), 1, -1):
+        more = f" and {len(items) - count} more" if count < len(items) else ""
+        text = f"{start}{''.join(items[:count])}{more}"
+        if len(plain(text)) <= width():
+            return text
+    return f"{start}{''.join(items[:1])}{f' and {len(items) - 1} more' if len(items) > 1 else ''}"
+
+
+def fits(table: Table) -> bool:
+    """Whether the table is not too wide."""
+    return sum(_widths(table)) < width()
 
 
 def show(table: Table, most: int | None = None) -> None:
-    """Print a table; where it goes to a file, as wide as it takes.
+    """Print a table.
 
     The first column has words; the others have numbers, or words where `table.words` says so.
 
     Args:
-        table: the table.
-        most: the most columns of text; cells are folded where it takes more. Without, as many as
-            the terminal has.
+        table: The table.
+        most: Largest width. A table that is wider is printed as several, each with the first
+            column and as many others as fit. By default a table is as wide as the terminal, or as
+            its cells where the output is no terminal.
     """
     from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(WIDTH, sum(_widths(table)) + 1))
+    if most is not None and console.width > most:
+        console = Console(width=most)
+    for part in [table] if most is None else _split(table, console.width):
+        console.print(_drawn(part))
+
+
+def _widths(table: Table) -> list[int]:
+    """Columns of text that each column takes, with its left border and padding."""
+    lines = (table.head, *(row for row in table.rows if len(row) > 1))
+    return [max(len(plain(cell)) for cell in column) + 3 for column in zip(*lines, strict=True)]
+
+
+def _split(table: Table, most: int) -> list[Table]:
+    """The table in parts of at most this width, each with the first column, the last with notes."""
+    first, *others = _widths(table)
+    first = min(first, _LABEL)  # a longer one is folded
+    parts: list[list[int]] = [[]]
+    room = most - first - 1
+    for place, width in enumerate(others, 1):
+        if parts[-1] and width > room:
+            parts.append([])
+            room = most - first - 1
+        parts[-1].append(place)
+        room -= width
+
+    def cells(row: Sequence[str], places: Sequence[int]) -> list[str]:
+        return [row[0], *(row[place] for place in places)] if len(row) > 1 else list(row)
+
+    return [
+        dataclasses.replace(
+            table,
+            head=cells(table.head, places),
+            rows=[cells(row, places) for row in table.rows],
+            title=table.title if places is parts[0] else "",
+            caption=table.caption if places is parts[-1] else "",
+        )
+        for places in parts
+    ]
+
+
+def _drawn(table: Table) -> Any:
+    """A table of rich."""
     from rich.table import Table as Shown
     from rich.text import Text
 
@@ -104,11 +191,4 @@ def show(table: Table, most: int | None = None) -> None:
         if len(row) == 1 < len(table.head):
             shown.add_section()
         shown.add_row(*(Text(plain(cell)) for cell in row), style="bold" if len(row) == 1 else "")
-    console = Console()
-    if not console.is_terminal:
-        lines = (table.head, *(row for row in table.rows if len(row) > 1))
-        widths = [max(len(plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
-        console = Console(width=max(_NARROW, sum(widths) + 3 * len(widths) + 1))
-    if most is not None and console.width > most:
-        console = Console(width=most)
-    console.print(shown)
+    return shown

@@ -93,7 +93,7 @@ def simulate(arguments: Sequence[str]) -> None:
         seed=plan.seed,
         reference=plan.reference,
         permutations=ENOUGH if given.null else 0,
-        progress=say,
+        progress=lambda scenario: say(f"{scenario}: compiling, then {plan.episodes} episodes ..."),
     )
     told = {"environment": found.environment, "episodes": found.episodes, "seed": found.seed}
     flags = {name.replace("__", "."): value for name, value in vars(given).items()}

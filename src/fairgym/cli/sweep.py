@@ -79,7 +79,7 @@ def _run(arguments: Sequence[str]) -> None:
     found, out = plan_of(flags)
     from fairgym.sweeps import engine_of, entries_of, failure_of, run_sweep
     from fairgym.training import devices
-    from fairgym.training.progress import shown_together
+    from fairgym.training.progress import Several, shown_together
 
     devices.configure()
     engine = engine_of(flags.workers, flags.engine, flags.gpus)
@@ -88,7 +88,11 @@ def _run(arguments: Sequence[str]) -> None:
     if flags.dry_run:
         _say_time(entries, engine)
         return
-    with resumable(lambda: [*PROG.split(), "run", *arguments]), shown_together() as shown:
+    clock = Several(sum(not entry.run.finished for entry in entries))
+    with (
+        resumable(lambda: [*PROG.split(), "run", *arguments]),
+        shown_together(several=clock) as shown,
+    ):
         failed = run_sweep(
             entries,
             out,

@@ -11,7 +11,7 @@ from fairgym.core import FairgymError
 from fairgym.experiments._base import Experiment, Outcome, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
 from fairgym.sweeps import Engine, Failed, Planned, engine_of, failure_of, loaded, plan, unique
-from fairgym.training.progress import Shown, shown_together
+from fairgym.training.progress import Several, Shown, shown_together
 from fairgym.training.run import Run
 from fairgym.utils.files import make_folder, require_path, write_errors, write_whole
 
@@ -82,10 +82,10 @@ def reproduce(
     every = unique(one for *_, planned in todo for several in planned.values() for one in several)
     _prepare(where)
     total = len(every) + sum(e.following * size.seeds for _, e, size, _ in todo)
+    finished = sum(one.finished for one in every)
     if every:
-        finished = sum(one.finished for one in every)
         say(f"{total} runs in {out / 'runs'}, {finished} of them finished")
-    train = _Training(trainer, shown, say, total)
+    train = _Training(trainer, shown, say, total, Several(total - finished))
     results = []
     for name, experiment, size, planned in todo:
         here = train(planned)  # skips runs that an earlier experiment has trained
@@ -126,6 +126,7 @@ class _Training:
             default.
         say: Called with lines of text.
         total: Number of runs known in advance.
+        clock: Elapsed and remaining time of the runs that are not finished.
 
     Attributes:
         places: Run folder -> number of the run, in the order of planning.
@@ -133,9 +134,14 @@ class _Training:
     """
 
     def __init__(
-        self, engine: Engine, shown: Shown | None, say: Callable[[str], None], total: int
+        self,
+        engine: Engine,
+        shown: Shown | None,
+        say: Callable[[str], None],
+        total: int,
+        clock: Several,
     ) -> None:
-        self.engine, self.shown, self.say, self.total = engine, shown, say, total
+        self.engine, self.shown, self.say, self.total, self.clock = engine, shown, say, total, clock
         self.places: dict[Path, int] = {}
         self.failed: dict[Path, Failed] = {}
 
@@ -146,7 +152,8 @@ class _Training:
             self.places.setdefault(one.folder, len(self.places) + 1)
         ahead = [one for one in every if one.folder not in self.failed and not one.finished]
         if ahead:
-            with contextlib.nullcontext(self.shown) if self.shown else shown_together() as shown:
+            together = contextlib.nullcontext(self.shown) if self.shown else None
+            with together or shown_together(several=self.clock) as shown:
                 failed = self.engine.run(ahead, lambda one: shown(self._label(one)), self.say)
             self.failed |= {failure.run.folder: failure for failure in failed}
         if any(one.folder in self.failed for one in every):

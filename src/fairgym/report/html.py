@@ -24,16 +24,13 @@ from fairgym.report.svg import Captioned, inline_svg, variables
 from fairgym.report.tables import gap_section, partition_section
 from fairgym.report.template import (
     PAGE,
-    PEOPLE,
-    USES,
-    caveats,
     escaped,
     estimate_cell,
-    in_short_of,
     noted,
     table,
 )
 from fairgym.report.trained import config_tables
+from fairgym.results.caveats import PEOPLE, USES, caveats, in_short_of
 from fairgym.results.estimates import Result
 from fairgym.results.labels import (
     MetricLabel,

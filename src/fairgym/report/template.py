@@ -1,17 +1,13 @@
-"""Frame of a page (HTML and CSS), its tables, and the caveats of an environment's card.
+"""Frame of a page (HTML and CSS), and its tables.
 
 In the frame `title`, `light`, `dark` and `body` are filled in.
 """
 
 import html
-import inspect
 import itertools
 import math
 import re
 from collections.abc import Sequence
-from pathlib import Path
-
-from fairgym.core import Environment
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -89,50 +85,6 @@ pre {{ overflow-x: auto; font-size: 0.85rem; border: 1px solid var(--grid); padd
 </body>
 </html>
 """
-
-
-USES = "What it must not be used for"
-PEOPLE = "The people"
-
-
-def caveats(env: Environment) -> dict[str, list[str]]:
-    """The card's sections on uses to avoid and on where people come from, as plain text.
-
-    Args:
-        env: an environment, wrapped or not.
-
-    Returns:
-        Heading -> paragraphs; empty for an environment without a card that says what it must not
-        be used for.
-    """
-    try:
-        card = Path(inspect.getfile(type(env.unwrapped))).with_name("README.md")
-        text = card.read_text(encoding="utf-8")
-    except (OSError, TypeError, UnicodeDecodeError):  # no file, or none that is text
-        return {}
-    found = {heading: _section(text, heading) for heading in (USES, PEOPLE)}
-    return {name: lines for name, lines in found.items() if lines} if found[USES] else {}
-
-
-def in_short_of(found: dict[str, list[str]]) -> str:
-    """The sentences that forbid a use; the first sentence if there are none; "" without a card."""
-    if not found:
-        return ""
-    sentences = re.split(r"(?<=[.!?])\s+", " ".join(found[USES]))
-    forbidden = [sentence for sentence in sentences if sentence.startswith("Do not")]
-    return " ".join(forbidden or sentences[:1])
-
-
-def _section(text: str, heading: str) -> list[str]:
-    """Paragraphs below a heading of a card, without tables, code and marks."""
-    match = re.search(rf"^##+ {re.escape(heading)}\s*$(.*?)(?=^#|\Z)", text, re.M | re.S)
-    if match is None:
-        return []
-    content = re.sub(r"^```.*?^```", "", match[1], flags=re.M | re.S)
-    content = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", content)  # links: their words
-    content = re.sub(r"[*`]", "", content)
-    blocks = [" ".join(block.split()) for block in re.split(r"\n\s*\n", content)]
-    return [block for block in blocks if block and not block.startswith("|")]
 
 
 MOST_COLUMNS = 7  # of one table, headings included: what a printed page has room for

@@ -1,1 +1,1 @@
-"""What policies achieve: quantities, estimates with their intervals, and tables of them."""
+"""Results of policies: quantities, estimates with confidence intervals, and tables."""

@@ -1,4 +1,4 @@
-"""Settings in which scenarios differ, old and new."""
+"""Settings in which scenarios differ from the reference."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,19 +15,19 @@ from fairgym.core import Entities
 from fairgym.training.scenarios import Built, Simulation
 from fairgym.utils.changes import slug
 
-STARTS = 8  # episodes whose starts are averaged
+STARTS = 8  # episodes over whose first steps observations are averaged
 
 
 class Change(NamedTuple):
     """A setting of a scenario that differs from the reference.
 
     Attributes:
-        section: "environment_args", "params" or "fixed"; "start" for what agents are told of the
-            system at the start of an episode, such as a region's beds: the mean over eight of them.
-        what: the setting in words.
-        unit: unit of the values; "" for a number without one.
-        old: the reference's value.
-        new: the scenario's value.
+        section: "environment_args", "params" or "fixed"; "start" for what agents observe of the
+            system at the start of an episode, such as a region's beds: the mean over 8 episodes.
+        what: Setting in words.
+        unit: Unit of the values; "" for a number without one.
+        old: Value in the reference.
+        new: Value in the scenario.
     """
 
     section: str
@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def changes(simulation: Simulation, one: Built) -> list[Change]:
-    """Settings in which a scenario differs from the reference, old and new."""
+    """Return the settings in which a scenario differs from the reference."""
     base = simulation.base
     found = []
     for setting in environment_settings(simulation.environment):
@@ -68,7 +68,7 @@ def _changed_params(base: Built, one: Built) -> list[Change]:
 
 
 def _changed_start(base: Built, one: Built, told: Sequence[Change]) -> list[Change]:
-    """What settings come to: a number of beds per average region in each of the regions."""
+    """Observed effects of settings at the start, such as beds in each region."""
     old: dict[tuple[str, str], float] = _at_start(base)
     found: dict[tuple[object, object], Change] = {(one.old, one.new): one for one in told}
     for (name, unit), after in _at_start(one).items():
@@ -77,17 +77,17 @@ def _changed_start(base: Built, one: Built, told: Sequence[Change]) -> list[Chan
             part = next((g for g in base.env.spec.groups if name.endswith(f"_{slug(g)}")), "")
             what = words(name.removesuffix(f"_{slug(part)}")) + (f", {words(part)}" if part else "")
             change = Change("start", f"{what}: at the start", unit, before, after)
-            found.setdefault((before, after), change)  # free beds, where all of them are
+            found.setdefault((before, after), change)  # free beds, if all beds are free
     return [change for change in found.values() if change.section == "start"]
 
 
 def _at_start(built: Built) -> dict[tuple[str, str], float]:
-    """Numbers that are the same for everybody, as agents observe them, with their units."""
+    """Observed numbers that are the same for all people: (name, unit) -> mean at the start."""
     env, found = built.env, {}
 
     def contexts(key: PRNGKeyArray) -> dict[str, Array]:
-        seen = env.observe(env.initial_state(key, built.params), built.params)
-        return {agent: one.context for agent, one in seen.items() if isinstance(one, Entities)}
+        observed = env.observe(env.initial_state(key, built.params), built.params)
+        return {agent: one.context for agent, one in observed.items() if isinstance(one, Entities)}
 
     keys = jax.random.split(jax.random.key(0), STARTS)
     for agent, values in eqx.filter_jit(jax.vmap(contexts))(keys).items():
@@ -98,7 +98,7 @@ def _at_start(built: Built) -> dict[tuple[str, str], float]:
 
 
 def _changed_policies(base: Built, one: Built) -> list[Change]:
-    """Elements of constant actions that differ; a rule as a whole."""
+    """Elements of constant actions that differ; of other policies the whole policy."""
     found = []
     for agent in base.env.agents:
         old, new = (_constant(built, agent) for built in (base, one))
@@ -116,7 +116,7 @@ def _changed_policies(base: Built, one: Built) -> list[Change]:
 
 
 def _constant(built: Built, agent: str) -> np.ndarray | None:
-    """The numbers of a constant action, one per element; None for a rule or a choice."""
+    """Numbers of a constant action, one per element; None for a rule or a discrete action."""
     action = getattr(built.policies[agent], "action", None)
     if action is None or built.env.action_space(agent).discrete:
         return None

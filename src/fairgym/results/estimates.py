@@ -1,4 +1,4 @@
-"""Results of learned policies and baselines: means with intervals, rates and gaps of groups."""
+"""Results of learned policies and baselines: means with intervals, rates, and gaps."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ from fairgym.training.evaluation import Evaluation
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """One policy, measured.
+    """Measurements of one policy.
 
     Attributes:
-        name: name of the configuration or the baseline.
+        name: Name of the configuration or the baseline.
         learned: False for a baseline.
-        evaluations: one per seed that it was trained with; one for a baseline.
-        environment: text that is equal for policies that met the same episodes.
+        evaluations: One evaluation per training seed; one for a baseline.
+        environment: Text that is equal for policies that were measured in the same episodes.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Result:
     environment: str = ""
 
     def values(self, metric: MetricLabel) -> list[np.ndarray]:
-        """Per evaluation the shown value of every episode; NaN where undefined."""
+        """Return the shown value of every episode, per evaluation; NaN where undefined."""
         found = []
         for evaluation in self.evaluations:
             if metric.kind == "objective":
@@ -50,22 +50,22 @@ class Result:
         return found
 
     def estimate(self, metric: MetricLabel) -> Estimate:
-        """Mean and 95% interval, for the luck of episodes and of seeds where there are several."""
+        """Return mean and 95% CI over episodes, and over seeds if there are several."""
         return estimate(self.values(metric)).within(*metric.limits)
 
     def difference(self, other: "Result", metric: MetricLabel) -> Estimate:
-        """Mean difference of the shown value from another policy's, in the same episodes."""
+        """Return the mean paired difference of the shown value from another policy."""
         ours, theirs = self.values(metric), other.values(metric)
         if any(values.size == 0 for side in (ours, theirs) for values in side):
             return Estimate(np.nan, np.nan, np.nan)  # no score to compare
         return Estimate(*paired_interval(ours, theirs))
 
     def null(self, name: str, partition: str = "") -> Null | None:
-        """A disparity beside permutations of the people's groups; None where none were made.
+        """Return a disparity beside its null distribution; None without permutations.
 
         Args:
-            name: name of the metric.
-            partition: a key of `env.spec.partitions`, whose parts are compared; "" compares the
+            name: Name of the metric.
+            partition: Key of `env.spec.partitions` whose parts are compared; "" compares the
                 groups.
         """
         if any(name not in e.nulls for e in self.evaluations):
@@ -76,29 +76,29 @@ class Result:
 
     @property
     def ended_early(self) -> tuple[int, int]:
-        """Episodes that ended before their horizon, and all episodes."""
+        """Number of episodes that terminated before the horizon, and of all episodes."""
         flags = np.concatenate([np.asarray(e.terminated).reshape(-1) for e in self.evaluations])
         return int(flags.sum()), len(flags)
 
 
 def who(result: Result) -> str:
-    """A policy within a sentence."""
+    """Return the name of a policy as it stands within a sentence."""
     if not result.learned:
         return f"the baseline “{result.name}”"
     return "the learned policy" if result.name == "learned policy" else f"“{result.name}”"
 
 
 def best(results: Sequence[Result]) -> Result | None:
-    """The highest mean objective, of policies that did not fail if there are any.
+    """Return the policy with the highest mean objective; None if no policy has one.
 
-    None if none has a score.
+    A policy that failed is returned only if all failed.
     """
     scores = [(not r.ended_early[0], float(r.estimate(OBJECTIVE).mean), r) for r in results]
     scores = [score for score in scores if np.isfinite(score[1])]
     return max(scores, key=lambda score: score[:2])[2] if scores else None
 
 
-# One evaluation; several of one policy; name of a policy -> one or several; or results.
+# One evaluation; several of one policy; policy name -> one or several; or results.
 Evaluations = (
     Evaluation
     | Sequence[Evaluation]
@@ -108,7 +108,7 @@ Evaluations = (
 
 
 def named_evaluations(evaluations: Evaluations) -> Mapping[str, Sequence[Evaluation]]:
-    """Evaluations by name of policy: one, a mapping, or results."""
+    """Return evaluations by policy name."""
     if isinstance(evaluations, Evaluation):
         return {"": [evaluations]}
     if isinstance(evaluations, Mapping):
@@ -119,13 +119,15 @@ def named_evaluations(evaluations: Evaluations) -> Mapping[str, Sequence[Evaluat
 
 
 def cumulative_rates(trace: PyTree, rate: Rate, discount: float = 1.0) -> np.ndarray:
-    """Each group's rate over all steps so far: (episodes, steps, groups), NaN before the first.
+    """Return each group's rate over all steps so far, shape (episodes, steps, groups).
+
+    It is NaN as long as the denominator is 0.
 
     Args:
-        trace: components per episode and step, zero after an episode's end, so that its rate
-            stays as it was.
-        rate: a `Rate`.
-        discount: gamma; the last column then agrees with the metric.
+        trace: Components per episode and step; 0 after the end of an episode, so that the rate
+            no longer changes.
+        rate: Rate to compute.
+        discount: Discount factor gamma of the metric; the last column then agrees with it.
     """
     above, below = (
         np.asarray(getattr(trace, name), np.float64) for name in (rate.numerator, rate.denominator)
@@ -136,38 +138,38 @@ def cumulative_rates(trace: PyTree, rate: Rate, discount: float = 1.0) -> np.nda
 
 
 def rate_values(result: Result, rate: Rate, code: int) -> list[np.ndarray]:
-    """One group's rate over whole episodes, per evaluation; NaN where undefined."""
+    """Return one group's rate over whole episodes, per evaluation; NaN where undefined."""
     return [cumulative_rates(e.trace, rate, e.discount)[:, -1, code] for e in result.evaluations]
 
 
 def group_rates_of(result: Result, rate: Rate, parts: Sequence[str]) -> list[Estimate]:
-    """Each part's rate over whole episodes, with its interval; of many parts three (`few`)."""
+    """Return each part's rate over whole episodes with its CI; of many parts three (`few`)."""
     every = [cumulative_rates(e.trace, rate, e.discount)[:, -1] for e in result.evaluations]
     columns = [few(rates, parts)[0] for rates in every]
     return [estimate([column[:, i] for column in columns]) for i in range(columns[0].shape[1])]
 
 
 def courses_of(result: Result, env: Environment) -> dict[str, list[Course]]:
-    """Courses of every scheme with one policy, one per evaluation.
+    """Return scores and status over the steps for every scheme, one course per evaluation.
 
     Args:
-        result: evaluations made with `trace=True`.
-        env: the environment whose schemes they are.
+        result: Evaluations made with `trace=True`.
+        env: Environment with the schemes.
     """
     several = [courses(evaluation, env.spec.schemes) for evaluation in result.evaluations]
     return {name: [one[name] for one in several] for name in env.spec.schemes}
 
 
 def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
-    """Share of people who wait, and median time so far, of each group and then of everybody.
+    """Return the share of people who wait and their median wait so far.
 
     Args:
-        result: evaluations made with `trace=True`.
-        stage: a key of `env.spec.waits`.
+        result: Evaluations made with `trace=True`.
+        stage: Key of `env.spec.waits`.
 
     Returns:
-        "share" and "median": per evaluation an array (episodes, steps + 1, groups + 1); NaN after
-        an episode's end, and medians where nobody waits.
+        "share" and "median": per evaluation an array (episodes, steps + 1, groups + 1) whose last
+        column is all people. NaN after the end of an episode; medians are NaN where nobody waits.
     """
     found: dict[str, list[np.ndarray]] = {"share": [], "median": []}
     for evaluation in result.evaluations:
@@ -179,12 +181,12 @@ def wait_courses(result: Result, stage: str) -> dict[str, list[np.ndarray]]:
 
 
 def waits_of(evaluations: Sequence[Evaluation], stage: str, groups: Sequence[int]) -> WaitCourse:
-    """Share of those who begin to wait that still does after a time (`still_waiting`).
+    """Return the share of waits that last longer than a time (`still_waiting`).
 
     Args:
-        evaluations: made with `trace=True`; their episodes are pooled.
-        stage: a key of `env.spec.waits`.
-        groups: places of the groups that count.
+        evaluations: Evaluations made with `trace=True`; their episodes are pooled.
+        stage: Key of `env.spec.waits`.
+        groups: Indices of the groups that count.
     """
     own = list(groups)
     return still_waiting(
@@ -196,17 +198,17 @@ def waits_of(evaluations: Sequence[Evaluation], stage: str, groups: Sequence[int
 def core_values(
     env: Environment, people: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The core attribute and the group of every person: two arrays (episodes, people)."""
+    """Return the core attribute and the group of every person, two arrays (episodes, people)."""
     attribute = np.asarray(people[env.spec.core_attribute], np.float64)
     group = np.asarray(people["group"]).astype(int)
     return np.atleast_2d(attribute), np.atleast_2d(group)
 
 
 def group_gap(attribute: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
-    """The standardised mean difference of each episode, shape (episodes,).
+    """Return the standardised mean difference of each episode, shape (episodes,).
 
-    Two groups: mean of the first minus mean of the second, in pooled standard deviations. More:
-    the largest over all pairs of groups, without sign.
+    With two groups: mean of the first minus mean of the second, in pooled standard deviations.
+    With more: the largest absolute value over all pairs of groups.
     """
     if groups == 2:
         return np.array(

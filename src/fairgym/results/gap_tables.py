@@ -1,25 +1,48 @@
-"""Tables of who is worse off, and of disparities beside those of permuted groups."""
+"""Who is worse off, and disparities beside their null distributions."""
 
 import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fairgym.config.differences import words
+from fairgym.config.differences import small, words
 from fairgym.core import Environment, counts_people
 from fairgym.results.gaps import MOST_PAIRS, gaps_of
-from fairgym.results.labels import metric_label
-from fairgym.results.numbers import Estimate, interval, unit_text
+from fairgym.results.labels import metric_label, those
+from fairgym.results.numbers import Estimate, interval, told, unit_text
 from fairgym.results.table import Table
 from fairgym.statistics.comparisons import null_of
 from fairgym.training.evaluation import Evaluation
+
+SIGNIFICANCE = 0.05
 
 # Title of a policy -> its evaluations.
 Columns = Mapping[str, Sequence[Evaluation]]
 
 
+def worse_off(env: Environment, evaluations: Sequence[Evaluation]) -> list[str]:
+    """Groups that are clearly worse off, in what and by how much, as parts of one sentence.
+
+    Of many groups only the widest gap of each rate counts. Where groups were permuted, a gap is
+    clear if its test finds it, too.
+    """
+    found: dict[str, list[str]] = {}
+    for rate in gaps_of(env, evaluations):
+        pair = rate.widest
+        if not pair.gap.clear or (rate.test is not None and rate.test.p > SIGNIFICANCE):
+            continue
+        size = told(pair.gap.times(math.copysign(1.0, pair.gap.mean)), rate.unit, points=True)
+        chance = f" ({rate.test_text})" if rate.test else ""
+        text = f"in {small(rate.title)} by {size}{chance}"
+        found.setdefault(rate.worse_off(pair), []).append(text)
+    parts = []
+    for group, (first, *others) in found.items():
+        parts += [f"{'; ' if parts else ''}{those(group)} {first}", *(f", {x}" for x in others)]
+    return parts
+
+
 def gap_table(env: Environment, columns: Columns) -> Table:
-    """Who is worse off in every rate that is compared between groups, and by how much."""
+    """Return a table of which group is worse off in each compared rate, and by how much."""
     rows = []
     for several in zip(*(gaps_of(env, one) for one in columns.values()), strict=True):
         first = several[0]
@@ -29,28 +52,25 @@ def gap_table(env: Environment, columns: Columns) -> Table:
         elif len(first.pairs) <= MOST_PAIRS:
             rows.append([label])
             for place, pair in enumerate(first.pairs):
-                told = [one.text(one.pairs[place]) for one in several]
-                rows.append([f"  {' and '.join(map(words, pair.names))}", *told])
+                texts = [one.text(one.pairs[place]) for one in several]
+                rows.append([f"  {' and '.join(map(words, pair.names))}", *texts])
         else:
-            told = [one.widest_text for one in several]
-            rows.append([f"{label}, widest of {len(first.pairs)} pairs", *told])
+            texts = [one.widest_text for one in several]
+            rows.append([f"{label}, widest of {len(first.pairs)} pairs", *texts])
         if first.test is not None:
-            rows.append(["  by chance", *(one.test_text for one in several)])
-    caption = (
-        "mean gap over the episodes [95% interval, of all pairs of a rate together], whichever"
-        " group is ahead in a single one"
-    )
+            rows.append(["  permutation test", *(one.test_text for one in several)])
+    caption = "signed gap, mean over episodes [95% CI, simultaneous for all pairs of a rate]"
     if any(one.null_rates for several in columns.values() for one in several):
-        caption += "; by chance: probability of gaps as large if groups had no bearing"
+        caption += "; p: probability of gaps at least as large if the group made no difference"
     elif counts_people(env):
-        caption += "; --null tells how probable such gaps are if groups have no bearing"
+        caption += "; --null adds a permutation test"
     else:
-        caption += "; there is no permutation test of sums that are counted by group only"
+        caption += "; no permutation test: components are counted by group only"
     return Table(["", *columns], rows, caption, "Who is worse off", words=True)
 
 
 def null_table(env: Environment, columns: Columns) -> Table:
-    """The published disparities beside those of permuted groups; no rows without permutations."""
+    """Disparities beside their null distributions; no rows without permutations."""
     rows = []
     for name in next(iter(columns.values()))[0].nulls:
         label = metric_label(env, name)
@@ -66,8 +86,8 @@ def null_table(env: Environment, columns: Columns) -> Table:
             cells.append(f"{value} ({mean}, {bound})" if math.isfinite(null.value) else "undefined")
         rows.append([f"{label.title}{unit_text(label.unit)} {label.arrow}", *cells])
     caption = (
-        "mean disparity of single episodes, in which unevenness from episode to episode and"
-        " systematic gap are together; in brackets its mean and what 95% stay below in the same"
-        " episodes with the people's groups permuted"
+        "disparity, mean over episodes (null mean, 95% quantile of the null distribution); null"
+        " distribution: group labels shuffled within the same episodes; a disparity is never"
+        " negative, so it has both a systematic gap and the variation between episodes"
     )
-    return Table(["", *columns], rows, caption, "Disparities beside permuted groups")
+    return Table(["", *columns], rows, caption, "Disparities beside their null distributions")

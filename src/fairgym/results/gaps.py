@@ -1,4 +1,4 @@
-"""Gaps between groups with their sign: who is worse off, by how much, how sure."""
+"""Signed gaps between groups: who is worse off, by how much, with intervals and tests."""
 
 import dataclasses
 import math
@@ -20,7 +20,7 @@ from fairgym.results.numbers import (
 from fairgym.statistics.gaps import Gap, GapTest, gap_differences, gap_test, systematic_gaps
 from fairgym.training.evaluation import Evaluation
 
-MOST_PAIRS = 3  # of which each has its own line; of more the widest has
+MOST_PAIRS = 3  # with a row each; of more pairs only the widest has one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,9 +28,9 @@ class PairGap:
     """The systematic gap of a rate between two groups.
 
     Attributes:
-        names: the two groups, as the environment names them.
-        gap: mean of the first one's rate less the second one's, in plain units, with its interval.
-        change: how it differs from the gap under the reference; None for the reference itself.
+        names: Names of the two groups.
+        gap: Mean of the first group's rate minus the second's, in plain units, with its interval.
+        change: Difference from the gap under the reference; None for the reference itself.
     """
 
     names: tuple[str, str]
@@ -40,16 +40,16 @@ class PairGap:
 
 @dataclasses.dataclass(frozen=True)
 class RateGaps:
-    """The systematic gaps of one policy in a rate that a measure compares.
+    """The systematic gaps of one policy in a rate that a fairness metric compares.
 
     Attributes:
-        name: name of the measure.
-        title: the rate in words.
-        unit: its unit, without multiples.
-        better: 1 if more is better, -1 if less is.
-        pairs: every pair of groups.
-        test: permutation test of all groups together; None where none were permuted, in which
-            "not permuted" is not "no gap".
+        name: Name of the metric.
+        title: Rate in words.
+        unit: Unit of the rate, without multiples.
+        better: 1 if higher is better, -1 if lower is.
+        pairs: Every pair of groups.
+        test: Permutation test of all groups together; None without permutations, which does not
+            mean that there is no gap.
     """
 
     name: str
@@ -61,7 +61,7 @@ class RateGaps:
 
     @property
     def widest(self) -> PairGap:
-        """The pair that is furthest apart, of those that are clearly so if there are any."""
+        """The pair with the widest gap, among the clear gaps if there are any."""
 
         def order(pair: PairGap) -> tuple[bool, bool, float]:
             return math.isfinite(pair.gap.mean), pair.gap.clear, abs(pair.gap.mean)
@@ -69,14 +69,14 @@ class RateGaps:
         return max(self.pairs, key=order)
 
     def worse_off(self, pair: PairGap) -> str:
-        """The group of a pair that fares worse on average."""
+        """Return the group of a pair that is worse off on average."""
         ahead = pair.gap.mean * self.better > 0
         return pair.names[1] if ahead else pair.names[0]
 
     def text(self, pair: PairGap) -> str:
-        """Who is worse off: "the disadvantaged by 4.00 [1.20, 6.80]"; a share's in points.
+        """Return who is worse off: "the disadvantaged by 4.00 [1.20, 6.80]"; shares in points.
 
-        After "unclear" where the interval holds 0.
+        It begins with "unclear" where the interval includes 0.
         """
         if pair.gap.mean == pair.gap.low == pair.gap.high == 0.0:
             return "nobody"
@@ -89,7 +89,7 @@ class RateGaps:
 
     @property
     def widest_text(self) -> str:
-        """Who is worse off in the pair that is furthest apart, and against whom."""
+        """Who is worse off in the pair with the widest gap, and compared with whom."""
         pair = self.widest
         if not pair.gap.clear or len(self.pairs) == 1:
             return self.text(pair)
@@ -98,7 +98,7 @@ class RateGaps:
 
     @property
     def test_text(self) -> str:
-        """As in "p = 0.005"; "" without a test."""
+        """The p-value, such as "p = 0.005"; "" without a test."""
         return "" if self.test is None else f"p = {number(self.test.p)}"
 
 
@@ -108,15 +108,15 @@ def gaps_of(
     reference: Sequence[Evaluation] | None = None,
     level: float = 0.95,
 ) -> list[RateGaps]:
-    """The systematic gaps of a policy in every rate that a measure of fairness compares.
+    """Return the systematic gaps of a policy in every rate that a fairness metric compares.
 
-    Each rate counts once, for the first measure that compares it and that was measured.
+    Each rate counts once, for the first metric that compares it and was measured.
 
     Args:
-        env: the environment.
-        evaluations: one per seed.
-        reference: those of another policy in the same episodes, that the gaps are compared with.
-        level: share of such sets of intervals, one per pair of groups, that hold all true gaps.
+        env: Environment of the policy.
+        evaluations: One evaluation per seed.
+        reference: Evaluations of another policy in the same episodes, to compare the gaps with.
+        level: Confidence level of the intervals, simultaneous for all pairs of groups.
     """
     found = []
     for name, rate in compared_rates(env).items():
@@ -148,7 +148,7 @@ def gaps_of(
 
 
 def compared_rates(env: Environment) -> Mapping[str, Rate]:
-    """Measures of fairness that compare a rate, the first of each rate."""
+    """Return the fairness metrics that compare a rate, the first one of each rate."""
     found: dict[Rate, str] = {}
     for name, metric in env.metrics.items():
         rate = getattr(metric, "rate", None)
@@ -158,6 +158,6 @@ def compared_rates(env: Environment) -> Mapping[str, Rate]:
 
 
 def _estimate(gap: Gap, factor: float, largest: float, most: float) -> Estimate:
-    """A gap in plain units, where it can lie; 0 where it is rounding of rates of this size."""
+    """A gap in plain units within its range; 0 if it is rounding of rates of this size."""
     found = rounded_away(Estimate(gap.mean, gap.low, gap.high), largest)
     return found.times(factor).within(-most, most)

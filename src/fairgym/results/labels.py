@@ -1,7 +1,7 @@
-"""Labels of metrics, groups and budgets, and names in a reader's words.
+"""Labels of metrics, groups and budgets, and names in words.
 
-Inside the program every metric is written so that more is better: default rates and disparities
-carry a minus sign. Reports show them as plain rates and gaps, marked "lower is better".
+In the program, more of every metric is better: default rates and disparities have a minus sign.
+Reports show them as plain rates and gaps, marked "lower is better".
 """
 
 import dataclasses
@@ -16,39 +16,54 @@ from fairgym.fairness import Disparity, Rate
 from fairgym.results.numbers import limits_of
 from fairgym.statistics.intervals import Numbers
 
+# Words for people that need a noun, and ends of names that have one and take no article.
+_OF_PEOPLE = frozenset({"white", "black", "asian", "hispanic", "native", "male", "female"})
+_PLURALS = ("men", "people", "others", "customers")
+
 
 def title(name: str) -> str:
-    """A name in code as words, with a capital at the start."""
+    """Return a name in code as words, with a capital at the start."""
     return capital(words(name))
 
 
 def capital(text: str) -> str:
-    """The text with a capital at the start."""
+    """Return the text with a capital at the start."""
     return text[:1].upper() + text[1:]
 
 
 def those(group: str) -> str:
-    """A group within a sentence: "the advantaged", but "site 0", whose number is its name."""
-    return words(group) if group[-1:].isdigit() else f"the {words(group)}"
+    """Return a group as it stands within a sentence.
+
+    Examples:
+        >>> from fairgym.results.labels import those
+        >>> [those(group) for group in ("disadvantaged", "A", "site_0", "Black", "white_men")]
+        ['the disadvantaged', 'group A', 'site 0', 'Black people', 'white men']
+    """
+    text = words(group)
+    if len(text) == 1:
+        return f"group {text}"
+    if text.lower() in _OF_PEOPLE:
+        return f"{text} people"
+    return text if text[-1:].isdigit() or text.endswith(_PLURALS) else f"the {text}"
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names in a row: "a, b and c"."""
+    """Return names in a row: "a, b and c"."""
     *most, last = list(names)
     return f"{', '.join(most)} and {last}" if most else last
 
 
 @dataclasses.dataclass(frozen=True)
 class MetricLabel:
-    """One metric or scheme, or the objective, as it is shown.
+    """Label of one metric or scheme, or of the objective.
 
     Attributes:
-        name: as in `env.metrics` or `env.spec.schemes`; "objective" for the objective.
-        title: in words.
-        unit: unit of the shown value; "" for a number without one.
-        flipped: whether the shown value is minus the program's.
+        name: Name in `env.metrics` or `env.spec.schemes`; "objective" for the objective.
+        title: Title in words.
+        unit: Unit of the shown value; "" for a number without one.
+        flipped: Whether the shown value is minus the program's.
         kind: "objective", "direct", "rate", "fair" or "scheme".
-        nonnegative: whether the shown value cannot be below 0.
+        nonnegative: Whether the shown value cannot be below 0.
     """
 
     name: str
@@ -66,17 +81,17 @@ class MetricLabel:
 
     @property
     def better(self) -> str:
-        """Better side of the shown value, in words."""
+        """Direction that is better for the shown value, in words."""
         return "lower is better" if self.flipped else "higher is better"
 
     @property
     def arrow(self) -> str:
-        """Better side of the shown value, as a sign."""
+        """Direction that is better for the shown value, as an arrow."""
         return "↓" if self.flipped else "↑"
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Range of the shown value: a share lies in [0, 1], a gap is not below 0."""
+        """Range of the shown value: a share is in [0, 1], a gap is at least 0."""
         return limits_of(self.unit, self.nonnegative)
 
     @property
@@ -85,7 +100,7 @@ class MetricLabel:
         return self.unit or ("score" if self.kind in ("objective", "scheme") else "")
 
     def shown(self, values: Numbers | float) -> np.ndarray:
-        """Values of the program as they are shown."""
+        """Return values of the program as they are shown."""
         values = np.asarray(values, np.float64)
         return np.asarray(0.0 - values) if self.flipped else values
 
@@ -94,12 +109,12 @@ OBJECTIVE = MetricLabel("objective", "Objective", "", False, "objective")
 
 
 def metric_labels(env: Environment) -> list[MetricLabel]:
-    """Labels of the objective and of every metric and scheme of an environment, in its order."""
+    """Return labels of the objective and of every metric and scheme, in the environment's order."""
     return [OBJECTIVE, *(metric_label(env, name) for name in (*env.metrics, *env.spec.schemes))]
 
 
 def metric_label(env: Environment, name: str) -> MetricLabel:
-    """Label of one metric or scheme of an environment."""
+    """Return the label of one metric or scheme of an environment."""
     if name in env.spec.schemes:
         return MetricLabel(name, scheme_title(env, name), "", False, "scheme")
     metric, info = env.metrics[name], env.spec.component_info
@@ -117,10 +132,10 @@ def metric_label(env: Environment, name: str) -> MetricLabel:
 
 
 def rate_title(env: Environment, name: str) -> str:
-    """Rate that a disparity compares, in words.
+    """Return the rate that a disparity compares, in words.
 
-    Its own title if it declares one, else that of the metric that it is, else what is counted per
-    what.
+    This is its title if it declares one, else the title of the metric with this rate, else
+    numerator per denominator.
     """
     rate = env.metrics[name].rate
     if rate.title:
@@ -132,24 +147,24 @@ def rate_title(env: Environment, name: str) -> str:
 
 
 def scheme_title(env: Environment, name: str) -> str:
-    """Title of a scheme: its own, else its name in words."""
+    """Return the title of a scheme, or its name in words if it has none."""
     own = env.spec.schemes[name].title
     return capital(own) if own else title(name)
 
 
 def disparities(env: Environment) -> dict[str, Disparity]:
-    """Differences of a rate between groups, or between people who are told apart, by name."""
+    """Return differences of a rate between groups, or between single people, by name."""
     return {name: m for name, m in env.metrics.items() if isinstance(m, Disparity)}
 
 
 def axis_of(env: Environment, component: str) -> str:
-    """The word for what a component has entries for: "group", "region", "person"."""
+    """Return the word for the entries of a component: "group", "region", "person"."""
     axis = env.spec.component_info[component].per
     return env.spec.group_word if axis == "group" or not isinstance(axis, str) else axis
 
 
 def rate_parts(env: Environment, rate: Rate) -> tuple[str, ...]:
-    """Names of the groups, or of the people, whose rates are compared."""
+    """Return the names of the groups, or of the people, whose rates are compared."""
     return env.spec.parts_of(axis_of(env, rate.numerator))
 
 
@@ -157,21 +172,20 @@ def rate_parts(env: Environment, rate: Rate) -> tuple[str, ...]:
 
 
 def has_people(env: Environment) -> bool:
-    """True for an environment of people, with stages, partitions and a core attribute."""
+    """Whether an environment has people, with stages, subgroups and a core attribute."""
     return isinstance(env.unwrapped, PopulationEnvironment)
 
 
 def has_population(env: Environment) -> bool:
-    """True where groups are made of many people, of whom nobody has a name.
+    """Whether groups consist of many people without names.
 
-    False where the people themselves are told apart, as are their numbers: then there is no
-    distribution of theirs to look at.
+    False if single people are distinguished in components: then there is no distribution to show.
     """
     return has_people(env) and "person" not in env.spec.axes
 
 
 def core_attribute_unit(env: Environment) -> str:
-    """Unit of the core attribute as agents observe it; "" if it has none or nobody observes it."""
+    """Return the observed unit of the core attribute; "" if it has none or no agent observes it."""
     features = (f for agent in env.agents for f in env.observation_space(agent).features)
     return next((f.unit for f in features if f.name == env.spec.core_attribute), "")
 
@@ -180,17 +194,17 @@ def core_attribute_unit(env: Environment) -> str:
 
 
 def whole(space: ActionSpace, block: Sequence[Element]) -> str:
-    """Name, in words, of the share that a block splits further."""
+    """Return the name, in words, of the share that a block splits further."""
     return words(next(e.title for e in space.elements if e.name == block[0].of))
 
 
 def row_label(element: Element) -> str:
-    """Name, in words, of a share within its block."""
+    """Return the name, in words, of a share within its block."""
     return words((element.of and element.group) or element.title)
 
 
 def parts_word(env: Environment, parts: Sequence[str]) -> str:
-    """The word for these parts, such as "region"; "" if they are no declared partition."""
+    """Return the attribute of these subgroups, such as "region"; "" if they are not declared."""
     if tuple(parts) == tuple(env.spec.groups):
         return env.spec.group_word
     partitions = env.spec.partitions if has_people(env) else {}

@@ -1,4 +1,4 @@
-"""What is told of a policy: measures, groups' rates, counts, and where people end up."""
+"""Quantities of a policy: metrics, rates of groups, sums, and people at the end."""
 
 import dataclasses
 from collections.abc import Callable
@@ -25,20 +25,20 @@ Kind = Literal["measure", "rate", "count", "end"]
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """Something that is told of every policy, as people tell it: natural signs, plain units.
+    """A quantity of every policy, with natural sign and in plain units.
 
     Attributes:
-        kind: "measure" for what is told of everybody (metrics, failed episodes, their length),
-            "rate" for a group's rate and for rates that are no metric, "count" for what is
-            counted over the episode, "end" for where people are at the end.
-        name: metric, component, stage or attribute.
-        title: in words, without the unit.
-        group: the group that it is of; "" for everybody together.
-        unit: unit of the values; "share" for a share of 1.
-        better: 1 if more is better, -1 if less is, 0 where that is not said.
-        values: value of every episode, NaN where it is 0/0.
-        limits: range of the values.
-        two_valued: True if an episode's value is 0 or 1, such as whether it failed.
+        kind: "measure" for quantities of all people (metrics, failed episodes, their length),
+            "rate" for rates of groups and rates that are not metrics, "count" for sums over the
+            episode, "end" for people at the end.
+        name: Name of the metric, component, stage or attribute.
+        title: Title in words, without the unit.
+        group: Name of the group; "" for all people together.
+        unit: Unit of the values; "share" for a share of 1.
+        better: 1 if higher is better, -1 if lower is, 0 if neither.
+        values: Function from an evaluation to the value of every episode, NaN where it is 0/0.
+        limits: Range of the values.
+        two_valued: Whether an episode's value is 0 or 1, such as whether it failed.
     """
 
     kind: Kind
@@ -53,11 +53,11 @@ class Quantity:
 
 
 def measures(env: Environment, objective: str) -> list[Quantity]:
-    """What policies are compared by: the objective, failures, metrics and schemes.
+    """Return the quantities that compare policies: objective, failures, metrics and schemes.
 
     Args:
-        env: the environment.
-        objective: its words; objectives of different policies must be the same.
+        env: Environment of the policies.
+        objective: Objective in words, which must be the same for all policies.
     """
 
     def score(evaluation: Evaluation) -> np.ndarray:
@@ -69,7 +69,7 @@ def measures(env: Environment, objective: str) -> list[Quantity]:
 
 
 def quantities(env: Environment) -> list[Quantity]:
-    """Everything that is told of an environment's scenarios, in reading order."""
+    """Return all quantities of an environment's scenarios, in the order of the tables."""
     found = _lasting(env)
     for name, metric in env.metrics.items():
         found.append(_measure(env, name))
@@ -83,7 +83,7 @@ def quantities(env: Environment) -> list[Quantity]:
     found += [_measure(env, name) for name in env.spec.schemes]
     shown = {metric.component for metric in env.metrics.values() if isinstance(metric, Direct)}
     for name, info in env.spec.component_info.items():
-        distribution = info.level and len(info.axes) > 1  # of which a sum tells nothing
+        distribution = info.level and len(info.axes) > 1  # whose sum has no meaning
         if (info.per or name not in shown) and not distribution:
             found += _counts(env, name)
     return found + (_ends(env) if has_people(env) else [])
@@ -93,7 +93,7 @@ def quantities(env: Environment) -> list[Quantity]:
 
 
 def _lasting(env: Environment) -> list[Quantity]:
-    """The share of failed episodes, and their length."""
+    """Share of failed episodes, and length of episodes."""
     return [
         Quantity(
             *("measure", FAILED, "episodes that fail", "", "share", -1),
@@ -122,7 +122,7 @@ def _measure(env: Environment, name: str) -> Quantity:
 
 
 def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity]:
-    """A rate of everybody, then of each group."""
+    """A rate of all people, then of each group."""
     unit, factor = in_plain_unit(rate.unit_in(env.spec.component_info))
     limits = limits_of(unit, env.spec.component_info[rate.numerator].nonnegative)
 
@@ -142,14 +142,14 @@ def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity
 
 
 def _total(evaluation: Evaluation, name: str, code: int | None) -> np.ndarray:
-    """A component of every episode: of everybody, or of one group."""
+    """A component of every episode: of all people, or of one group."""
     totals = np.asarray(getattr(evaluation.totals, name), np.float64)
     totals = totals.reshape(evaluation.episodes, -1)
     return totals.sum(axis=1) if code is None else totals[:, code]
 
 
 def _counts(env: Environment, name: str) -> list[Quantity]:
-    """A component over the episode: everybody's, then each group's; of a state the mean step's."""
+    """A component over the episode, of all people, then of each group: sums, means of levels."""
     info = env.spec.component_info[name]
     unit, factor = in_plain_unit(info.unit)
     title = f"{info.description}, on average" if info.level else info.description
@@ -168,13 +168,13 @@ def _counts(env: Environment, name: str) -> list[Quantity]:
 
 
 def _groups(env: Environment, component: str) -> tuple[str, ...]:
-    """The groups that a component has an entry for each of; none if it has other entries."""
+    """Groups of a component that has one entry per group; none for other components."""
     own = env.spec.component_info[component].axes in (("group",), (env.spec.group_word,))
     return env.spec.groups if own else ()
 
 
 def _ends(env: Environment) -> list[Quantity]:
-    """People of each stage, and the mean core attribute, at the end."""
+    """Number of people in each stage and mean core attribute, at the end."""
 
     def count(stage: str, code: int | None) -> Callable[[Evaluation], np.ndarray]:
         return lambda evaluation: _at_end(evaluation, stage, code)

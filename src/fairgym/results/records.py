@@ -1,6 +1,6 @@
-"""What policies achieve as flat records: the results of `--json`, and the rows of `--csv FILE`.
+"""Results of policies as flat records, for `--json` and `--csv FILE`.
 
-docs/command-line.md, "Results as JSON and CSV", has the fields.
+The fields are documented in docs/command-line.md, "Results as JSON and CSV".
 """
 
 import dataclasses
@@ -30,11 +30,11 @@ _UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 def comparison_results(
     comparisons: Sequence[Comparison], settings: Sequence[str]
 ) -> dict[str, Any]:
-    """Policies beside the first one of each setting, in raw values: of all, more is better.
+    """Return policies and their differences from the first one, in raw values: more is better.
 
     Args:
-        comparisons: One evaluation of each policy, for each setting.
-        settings: Difference of each setting from the others, in words.
+        comparisons: Evaluations of each policy, one comparison per setting.
+        settings: What each setting differs in from the others, in words.
 
     Returns:
         The members "level", "policies" and "results" of the document.
@@ -57,7 +57,7 @@ def comparison_results(
 
 
 def simulation_results(simulation: Simulation) -> dict[str, Any]:
-    """Scenarios as people tell them: natural signs in plain units; then gaps and changes.
+    """Return scenarios with natural signs and plain units, then gaps and changed settings.
 
     Returns:
         The members "level", "policies" and "results" of the document.
@@ -86,13 +86,13 @@ def simulation_results(simulation: Simulation) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class _Measured:
-    """One policy, of whom records are made.
+    """Records of one policy.
 
     Attributes:
         name: Name of the policy or scenario.
-        env: Its environment.
-        evaluation: What it achieved.
-        reference: What it is compared with; None for the reference itself.
+        env: Environment of the policy.
+        evaluation: Evaluation of the policy.
+        reference: Records of the reference; None for the reference itself.
     """
 
     name: str
@@ -102,7 +102,7 @@ class _Measured:
 
     @property
     def about(self) -> Record:
-        """What it was measured in."""
+        """Size, horizon and episodes of the measurement."""
         return {
             "policy": self.name,
             "reference": None if self.reference is None else self.reference.name,
@@ -127,17 +127,17 @@ class _Measured:
         difference: Estimate | None = None,
         **more: object,
     ) -> Record:
-        """One quantity.
+        """Return the record of one quantity.
 
         Args:
-            kind: What sort of quantity it is.
-            measure: Its name in code.
-            mean: Its mean over the episodes.
-            title: The quantity in words.
-            part: Group or element that it is of; "" for everybody.
+            kind: Kind of the quantity.
+            measure: Name of the quantity in code.
+            mean: Mean over the episodes.
+            title: Title in words.
+            part: Group or element of the quantity; "" for all people.
             unit: Unit of the mean.
-            better: 1 if more is better, -1 if less is, 0 where that is not said.
-            base: The mean under the reference.
+            better: 1 if higher is better, -1 if lower is, 0 if neither.
+            base: Mean under the reference.
             difference: Mean paired difference from the reference.
             **more: Further fields, or other values of these.
         """
@@ -165,7 +165,7 @@ class _Measured:
         }
 
     def effect(self, row: Row) -> Record:
-        """A quantity of a scenario, of a disparity beside its null distribution."""
+        """Return a quantity of a scenario; of a disparity with its null distribution."""
         quantity, other, null = row.quantity, self.reference, {}
         if quantity.kind == "measure" and quantity.name in self.evaluation.nulls:
             label = metric_label(self.env, quantity.name)
@@ -185,7 +185,7 @@ class _Measured:
         )
 
     def measures(self) -> Iterator[Record]:
-        """The objective, every metric and scheme, and the share of episodes that do not fail."""
+        """Yield the objective, metrics, schemes, and the share of episodes that do not fail."""
         evaluation, other = self.evaluation, self.reference
         labels = [
             OBJECTIVE,
@@ -211,7 +211,7 @@ class _Measured:
             )
 
     def null(self, name: str, factor: float = 1.0) -> Record:
-        """A disparity's null distribution, in its unit times a factor."""
+        """Return a disparity's null distribution, in its unit times a factor."""
         null = self.evaluation.null(name, LEVEL)
         return {
             "null_mean": factor * null.mean,
@@ -221,7 +221,7 @@ class _Measured:
         }
 
     def gaps(self) -> Iterator[Record]:
-        """Every pair of groups in every rate that is compared, with the test of all pairs."""
+        """Yield every pair of groups in every compared rate, with the test of all pairs."""
         against = None if self.reference is None else [self.reference.evaluation]
         for rate in gaps_of(self.env, [self.evaluation], against, LEVEL):
             for pair in rate.pairs:
@@ -241,7 +241,7 @@ class _Measured:
                 )
 
     def actions(self) -> Iterator[Record]:
-        """The mean of each element of an agent's action; of a choice how often each option is."""
+        """Yield the mean of each action element, or the share of each option."""
         for agent, action in self.evaluation.mean_actions.items():
             names, means = self.env.action_space(agent).names, action.mean(axis=0).tolist()
             for name, value in zip(names, means, strict=True):
@@ -249,7 +249,7 @@ class _Measured:
                 yield self.record("action", agent, mean, title=f"{agent}: {name}", part=name)
 
     def schemes(self) -> Iterator[Record]:
-        """Each scheme's mean score after every step, and every stakeholder's status at the end."""
+        """Yield each scheme's mean score after every step, and each stakeholder's final status."""
         schemes = self.env.spec.schemes
         found = courses(self.evaluation, schemes) if schemes else {}
         for vector in status_vectors(self.env, found) if found else ():

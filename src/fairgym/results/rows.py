@@ -1,4 +1,4 @@
-"""Rows of a table: a quantity under every policy, and how the others differ from one of them."""
+"""Rows of a table: a quantity of every policy, and paired differences from the reference."""
 
 import dataclasses
 import math
@@ -17,12 +17,12 @@ from fairgym.training.scenarios import Simulation
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A quantity under one policy, and how others differ from it.
+    """A quantity of all policies, and the paired differences from the reference.
 
     Attributes:
-        quantity: what is told.
-        means: name of a policy, the reference included -> its mean over the episodes.
-        differences: name of another policy -> mean paired difference from the reference.
+        quantity: The quantity.
+        means: Policy name, reference included -> mean over the episodes.
+        differences: Name of another policy -> mean paired difference from the reference.
     """
 
     quantity: Quantity
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The quantity in words, with its unit and which side is better; or the group."""
+        """Quantity in words with its unit and an arrow, or the group."""
         if self.quantity.group:
             return f"  {words(self.quantity.group)}"
         arrow = {1: " ↑", -1: " ↓", 0: ""}[self.quantity.better]
@@ -39,25 +39,25 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The quantity in words, with its group."""
+        """Quantity in words, with its group."""
         title, group = self.quantity.title, self.quantity.group
         return f"{title}, {words(group)}" if group else title
 
     @property
     def undefined(self) -> dict[str, int]:
-        """Name of a policy -> number of episodes in which the quantity is 0/0, if there are."""
+        """Policy name -> number of episodes in which the quantity is 0/0, if there are any."""
         return {name: mean.undefined for name, mean in self.means.items() if mean.undefined}
 
     @property
     def unchanged(self) -> bool:
-        """True if there are other policies, and none of them differs in any episode."""
+        """Whether there are other policies, and none of them differs in any episode."""
         return bool(self.differences) and all(
             one.mean == one.low == one.high == 0.0 for one in self.differences.values()
         )
 
 
 def effects(simulation: Simulation) -> list[Row]:
-    """Every quantity of a simulation: measures, groups' rates, counts, and where people end up."""
+    """Return every quantity of a simulation."""
     evaluations = {name: [one] for name, one in simulation.evaluations.items()}
     return rows_of(quantities(simulation.base.env), evaluations, simulation.reference)
 
@@ -67,12 +67,12 @@ def rows_of(
     evaluations: Mapping[str, Sequence[Evaluation]],
     reference: str,
 ) -> list[Row]:
-    """Quantities under several policies in the same episodes.
+    """Return quantities of several policies in the same episodes.
 
     Args:
-        told: the quantities.
-        evaluations: name of a policy -> one evaluation per seed.
-        reference: name of the policy that the others are compared with.
+        told: Quantities to compute.
+        evaluations: Policy name -> one evaluation per seed.
+        reference: Name of the policy that the others are compared with.
     """
     rows = []
     for quantity in told:
@@ -104,9 +104,9 @@ def _mean(quantity: Quantity, values: Sequence[np.ndarray]) -> Estimate:
 def _difference(
     quantity: Quantity, ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]
 ) -> Estimate:
-    """Mean paired difference, with an interval where a difference can lie."""
+    """Mean paired difference, with an interval within the possible range."""
     if quantity.two_valued and all(np.array_equal(one, ours[0]) for one in (*ours, *theirs)):
-        return Estimate(0.0, 0.0, 0.0)  # in no episode, as other quantities that nothing changes
+        return Estimate(0.0, 0.0, 0.0)  # no difference in any episode
     compared = share_difference if quantity.two_valued else paired_interval
     low, high = quantity.limits
     most = high - low if math.isfinite(high - low) else math.inf

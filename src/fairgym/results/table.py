@@ -1,4 +1,4 @@
-"""One table of texts, and rows of numbers as JSON, CSV and parquet."""
+"""Tables of texts, and rows of numbers as JSON, CSV and parquet."""
 
 import csv
 import dataclasses
@@ -16,7 +16,7 @@ from fairgym.data.store import need
 from fairgym.utils.files import make_folder, require_path, require_writable, write_whole
 
 SCHEMA, VERSION = "fairgym results", 1  # of what `--json` prints
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # first letters of what is calculated
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # first characters of a formula
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Table:
 
     Attributes:
         head: Names of the columns.
-        rows: Cells. A row of a single cell is the heading of those below it.
+        rows: Cells. A row with a single cell is the heading of the rows below it.
         caption: Meaning of the numbers.
-        title: What the table shows.
-        words: True if the cells are words, False for numbers, which stand flush right.
+        title: Title of the table.
+        words: Whether cells are words, which are aligned left; numbers are aligned right.
     """
 
     head: Sequence[str]
@@ -38,7 +38,7 @@ class Table:
     words: bool = False
 
     def markdown(self) -> str:
-        """The table in Markdown, without title and caption."""
+        """Return the table in Markdown, without title and caption."""
         wide = [[*row, *[""] * (len(self.head) - len(row))] for row in self.rows]
         lines = [self.head, ["---"] * len(self.head), *wide]
         cells = ((cell.replace("|", "/") for cell in line) for line in lines)
@@ -46,15 +46,15 @@ class Table:
 
 
 def require_table(path: str, field: str) -> Path:
-    """Return the path of a table that can be written.
+    """Return the path of a table, after checking that it can be written.
 
     Args:
-        path: As the user gave it.
-        field: Name of the setting, for the message.
+        path: Path as the user gave it.
+        field: Name of the setting, for the error message.
 
     Raises:
-        FairgymError: Another ending than .csv or .parquet, a place where no file can be written,
-            or pyarrow is not installed and the table is to be .parquet.
+        FairgymError: The path does not end in .csv or .parquet, no file can be written there, or
+            it ends in .parquet and pyarrow is not installed.
     """
     require_path(path, field)
     found = Path(path)
@@ -67,10 +67,10 @@ def require_table(path: str, field: str) -> Path:
 
 
 def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows as CSV; what is missing in one, None or not a finite number is empty.
+    """Return rows as CSV. Missing values, None and numbers that are not finite are empty.
 
-    A column stands where it first occurs. A text that a spreadsheet would take for a formula, such
-    as the name "+30% beds", has an apostrophe in front, by which spreadsheets know texts.
+    Columns are in the order of their first occurrence. Texts that a spreadsheet would take for a
+    formula, such as the name "+30% beds", begin with an apostrophe, which marks texts there.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, _columns(rows), lineterminator="\n")
@@ -80,11 +80,11 @@ def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write rows as a table, whole or not at all.
+    """Write rows as a table. An interrupted write leaves no partial file.
 
     Args:
-        path: A file that `require_table` takes; what is missing is an empty cell, or null.
-        rows: The rows.
+        path: Path that `require_table` accepts. Missing values are empty cells, or null.
+        rows: Rows as mappings from column to value.
     """
     make_folder(path.parent)
     if path.suffix == ".csv":
@@ -102,19 +102,19 @@ def _columns(rows: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def results_json(command: str, settings: Mapping[str, object], **members: object) -> str:
-    """The document of results that every command prints with `--json`.
+    """Return the document that every command prints with `--json`.
 
     Args:
-        command: The command, such as "sweep table".
-        settings: What it was given.
-        **members: "results", a list of flat records, and what else the command tells.
+        command: Name of the command, such as "sweep table".
+        settings: Settings of the command.
+        **members: "results", a list of flat records, and further members.
     """
     about = {"schema": SCHEMA, "version": VERSION, "command": command, "settings": settings}
     return json.dumps(plain({**about, **members}), indent=1, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """A value for JSON: None for a number that is not finite, lists, dictionaries, texts."""
+    """Return a value for JSON: numbers that are not finite as None, unknown types as texts."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -131,7 +131,7 @@ def _safe(value: object) -> object:
 
 
 def _alike(values: Sequence[object]) -> list[Any]:
-    """Values of one type: texts, where numbers and texts are mixed."""
+    """Values of one type: texts if numbers and texts are mixed."""
     given = [value for value in values if value is not None]
     if any(isinstance(value, str) for value in given):
         return [None if value is None else str(value) for value in values]

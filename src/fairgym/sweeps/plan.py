@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from fairgym.config.differences import LONGEST, flatten, labels_of
 from fairgym.config.plain import objective_slug, objective_text
 from fairgym.config.run_config import RunConfig
 from fairgym.core import FairgymError
@@ -130,10 +131,11 @@ def plan(
     Raises:
         FairgymError: a configuration that cannot be built, or a folder with something else in it.
     """
+    jobs = {key: config.build() for key, config in configs.items()}
+    labels = _labels({key: job.config for key, job in jobs.items()})
     found = {}
-    for key, config in configs.items():
-        job = config.build()
-        name, label = folder_name(job.config), label_of(job.config)
+    for key, job in jobs.items():
+        name, label = folder_name(job.config), labels[key]
         found[key] = []
         for seed in seeds:
             one = dataclasses.replace(job.config, seed=seed)
@@ -197,6 +199,17 @@ def label_of(config: RunConfig) -> str:
     if config.fixed:
         words.append(f"only {' and '.join(_trained(config)).replace('_', ' ')} trained")
     return ", ".join(words)
+
+
+def _labels(configs: Mapping[str, RunConfig]) -> dict[str, str]:
+    """Labels of configurations; of equal ones with what differs, or their keys if that is long."""
+    found = {key: label_of(config) for key, config in configs.items()}
+    for label in set(found.values()):
+        keys = [key for key, one in found.items() if one == label]
+        several = labels_of([flatten(configs[key].as_json()) for key in keys])
+        for key, more in zip(keys, several, strict=True):
+            found[key] = ", ".join(filter(None, (label, more if len(more) <= LONGEST else key)))
+    return found
 
 
 def _trained(config: RunConfig) -> list[str]:

@@ -6,21 +6,62 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rich import progress as bars
 from rich.console import Console
+from rich.text import Text
 
 from fairgym.algorithms import log_keys
 from fairgym.training.loop import Progress
 
-# Words for a training -> a context that yields the argument `progress` of `fairgym.train`.
+LINE_SECONDS = 10.0  # between two lines of a run
+
+# Words for a run -> a context that yields the argument `progress` of `fairgym.train`.
 Shown = Callable[[str], contextlib.AbstractContextManager[Progress]]
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    Examples:
+        >>> from fairgym.training.progress import duration
+        >>> duration(42.3), duration(175.0), duration(3720.0)
+        ('42 s', '2 min 55 s', '1 h 2 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class Several:
+    """Elapsed and remaining time of several runs.
+
+    Args:
+        runs: Number of runs that are to be trained.
+    """
+
+    def __init__(self, runs: int) -> None:
+        self.runs, self.done, self.began = runs, 0, time.perf_counter()
+
+    def finish(self) -> str:
+        """Count a run that has ended; return the state of all, or "" for a single run."""
+        self.done += 1
+        if self.runs < 2:
+            return ""
+        elapsed = time.perf_counter() - self.began
+        text = f"{self.done} of {self.runs} runs have ended: elapsed {duration(elapsed)}"
+        left = self.runs - self.done
+        return (
+            f"{text}, remaining about {duration(elapsed / self.done * left)}" if left > 0 else text
+        )
 
 
 @contextlib.contextmanager
 def shown(label: str, console: Console | None = None) -> Iterator[Progress]:
-    """Show a training while it goes on.
+    """Show the progress of one run.
 
     Args:
-        label: name of the training.
-        console: place of the output; standard output by default.
+        label: Name of the run.
+        console: Where to print; standard output by default.
 
     Yields:
         A function for the argument `progress` of `fairgym.training.train`.
@@ -34,18 +75,34 @@ def shown(label: str, console: Console | None = None) -> Iterator[Progress]:
 
 
 @contextlib.contextmanager
-def shown_together(console: Console | None = None) -> Iterator[Shown]:
-    """Show trainings that go on side by side; of one that has ended a line stays.
+def shown_together(
+    console: Console | None = None, several: Several | None = None
+) -> Iterator[Shown]:
+    """Show the progress of several runs at once; a line stays for each run that has ended.
 
     Args:
-        console: place of the output; standard output by default.
+        console: Where to print; standard output by default.
+        several: Clock of all runs, printed whenever one has ended.
 
     Yields:
         A function like `shown`, for several contexts at once.
     """
     console = console or Console()
+
+    def ended(text: str) -> None:
+        for line in filter(None, (text, several.finish() if several else "")):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.file.flush()
+
+    @contextlib.contextmanager
+    def lines(label: str) -> Iterator[Progress]:
+        try:
+            yield _Lines(label, console)
+        finally:
+            ended("")
+
     if not console.is_terminal:
-        yield lambda label: contextlib.nullcontext(_Lines(label, console))
+        yield lines
         return
 
     @contextlib.contextmanager
@@ -57,27 +114,57 @@ def shown_together(console: Console | None = None) -> Iterator[Shown]:
             (bar,) = [bar for bar in display.tasks if bar.id == task]
             words = [bar.description, bar.fields["count"], bar.fields["objective"]]
             display.remove_task(task)
-            text = "  ".join(filter(None, words))
-            console.print(text, highlight=False, markup=False, soft_wrap=True)
+            ended("  ".join(filter(None, words)))
 
     with _display(console) as display:
         yield one
 
 
+class _Clock:
+    """Training time of one run, as its log counts it: what a resumed run took before counts."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.first: tuple[int, float] | None = (
+            None  # epoch and time after the first, which compiles
+        )
+        self.remaining: float | None = None
+
+    def update(self, epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:
+        """Note that an epoch has ended."""
+        now = time.perf_counter()
+        if line is None:
+            self.first, self.remaining = None, None
+            return
+        if isinstance(before := line.get("wall_time_s"), float):
+            self.began = now - before
+        if self.first is None:
+            self.first = epoch, now
+        elif epoch > self.first[0]:
+            pace = (now - self.first[1]) / (epoch - self.first[0])
+            self.remaining = pace * (epochs - epoch)
+
+    def __str__(self) -> str:
+        """Elapsed time, and remaining time if it is known and there is any."""
+        text = f"elapsed {duration(time.perf_counter() - self.began)}"
+        return f"{text}, remaining {duration(self.remaining)}" if self.remaining else text
+
+
 class _Lines:
-    """A line per update, but not more than about one per second."""
+    """A line per epoch, but at most one in ten seconds."""
 
     def __init__(self, label: str, console: Console) -> None:
         self.label, self.console = label, console
-        self.began = self.last = time.perf_counter()
+        self.clock, self.last = _Clock(), time.perf_counter()
 
     def __call__(self, epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:
         now = time.perf_counter()
+        self.clock.update(epoch, epochs, line)
         if line is None:
             done = f" after epoch {epoch}" if epoch else ""
             text = f"compiling the training program, then {epochs - epoch} epochs{done}"
-        elif epoch == epochs or epoch == 1 or now - self.last > 1.0:
-            text = f"epoch {epoch}/{epochs}  objective {_objective(line)}  {now - self.began:.0f} s"
+        elif epoch == epochs or epoch == 1 or now - self.last > LINE_SECONDS:
+            text = f"epoch {epoch}/{epochs}  objective {_objective(line)}  {self.clock}"
         else:
             return
         self.last = now
@@ -85,24 +172,34 @@ class _Lines:
         self.console.file.flush()
 
 
+class _ClockColumn(bars.ProgressColumn):
+    """Elapsed and remaining time of a run, by the same clock as in plain lines."""
+
+    def render(self, task: bars.Task) -> Text:
+        """Return the times in words."""
+        return Text(str(task.fields["clock"]))
+
+
 def _display(console: Console) -> bars.Progress:
     return bars.Progress(
         bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(bar_width=24),
         bars.TextColumn("{task.fields[count]}"),
-        bars.TimeElapsedColumn(),
-        bars.TextColumn("left"),
-        bars.TimeRemainingColumn(),
+        _ClockColumn(),
         bars.TextColumn("{task.fields[objective]}"),
         console=console,
     )
 
 
 def _bar(label: str, display: bars.Progress) -> tuple[bars.TaskID, Progress]:
-    """A bar, and what moves it."""
-    task = display.add_task(f"{label}: preparing ...", total=None, count="", objective="")
+    """A bar, and the function that updates it."""
+    clock = _Clock()
+    task = display.add_task(
+        f"{label}: preparing ...", total=None, count="", objective="", clock=clock
+    )
 
     def update(epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:
+        clock.update(epoch, epochs, line)
         if line is None and epoch < epochs:
             display.update(task, description=f"{label}: compiling ...", refresh=True)
             return

@@ -25,23 +25,23 @@ from fairgym.report import drawn
 P = ParamSpec("P")
 
 INK, MUTED, GRID, PAPER = "#1d242c", "#5f6b78", "#dde2e8", "#ffffff"
-# Groups and policies never share a colour, so that blue cannot be read as both. Both rows are
-# told apart with any of the common colour deficiencies.
-GROUP_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3f4b9e")
-POLICY_COLOURS = ("#6a3d9a", "#1b7837", "#b8860b", "#c51b7d", "#0b7a8f", "#8c510a")
+# Groups and policies never share a colour, so that no colour can be read as both. Within a row all
+# colours stay apart with each of the three colour deficiencies (`tests/report/test_palettes.py`).
+GROUP_COLOURS = ("#1c69a7", "#d45e02", "#2f9d75", "#be78c9", "#6a4b03", "#3f2b8d")
+POLICY_COLOURS = ("#6f0192", "#2c7812", "#b48d05", "#a13170", "#8b3fd4", "#374111")
 BASELINE_COLOUR = "#7a8591"
-DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-# Of fixed policies, which all have one colour: none is solid.
-BASELINE_DASHES = (*DASHES[1:], (0, (12, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (2, 3)))
-# Of groups: only the first is solid, so that lines that coincide are all seen.
-GROUP_DASHES = (
+# The first line of a figure is solid, each further one has a dash of its own: no two lines differ
+# by colour alone, and lines that coincide are all seen.
+DASHES = (
     "-",
-    (0, (3, 1.5)),
+    (0, (5, 2)),
+    (0, (1, 1.2)),
     (0, (6, 1.5, 1, 1.5)),
-    (0, (1, 1)),
-    (0, (7, 2)),
+    (0, (9, 2.5)),
     (0, (3, 1, 1, 1, 1, 1)),
 )
+# Of fixed policies, which are all grey and thin: none is solid.
+BASELINE_DASHES = (*DASHES[1:4], (0, (12, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (2, 3)))
 MARKERS = ("s", "D", "^", "v", "P", "X")
 BAND_ALPHA = drawn.BAND_ALPHA
 
@@ -192,10 +192,7 @@ def set_title(axes: Axes, text: str, below: str = "") -> None:
 
 def group_line(index: int) -> dict[str, Any]:
     """Look of a group's line, by its place in `env.spec.groups`."""
-    return {
-        "color": group_colour(index),
-        "linestyle": GROUP_DASHES[index % len(GROUP_DASHES)],
-    }
+    return _line(GROUP_COLOURS, index)
 
 
 def group_colour(index: int) -> str:
@@ -205,11 +202,7 @@ def group_colour(index: int) -> str:
 
 def policy_line(index: int) -> dict[str, Any]:
     """Look of a policy's line, by its place."""
-    count = len(POLICY_COLOURS)
-    return {
-        "color": POLICY_COLOURS[index % count],
-        "linestyle": DASHES[(index // count) % len(DASHES)],
-    }
+    return _line(POLICY_COLOURS, index)
 
 
 def baseline_line(index: int) -> dict[str, Any]:
@@ -227,13 +220,18 @@ def one_of(index: int, count: int) -> dict[str, Any]:
 
 
 def part_line(index: int) -> dict[str, Any]:
-    """Look of a line of one of many parts: after all colours, the same with other dashes."""
-    count = len(GROUP_COLOURS)
-    return {
-        "color": GROUP_COLOURS[index % count],
-        "linestyle": DASHES[(index // count) % len(DASHES)],
-        "linewidth": 1.2,
-    }
+    """Look of a line of one of many parts: that of a group, but thin."""
+    return {**group_line(index), "linewidth": 1.2}
+
+
+def _line(colours: Sequence[str], index: int) -> dict[str, Any]:
+    """Colour and dash by place; after all colours, the same ones with markers."""
+    turn, place = divmod(index, len(colours))
+    line: dict[str, Any] = {"color": colours[place], "linestyle": DASHES[place]}
+    if turn:
+        marker = MARKERS[(turn - 1) % len(MARKERS)]
+        line |= {"marker": marker, "markersize": 4, "markevery": 0.1}
+    return line
 
 
 def set_ylabel(axes: Axes, text: str) -> None:

@@ -107,3 +107,36 @@ def test_no_two_lines_differ_by_colour_alone(line):
     assert len(shapes) == len(looks)
     fixed = {style.baseline_line(index)["linestyle"] for index in range(6)}
     assert len(fixed) == 6 and "-" not in fixed
+
+
+def test_an_algorithm_has_one_look_in_every_figure():
+    alone = {name: style.policy_lines([name])[0] for name in style.ALGORITHMS}
+    for several in (
+        ["F-MACEM", "F-MAPPO", "F-MADDPG"],
+        ["F-MACEM", "F-MAPPO", "ELBERT-PO", "A-PPO", "PPO-Lagrangian", "PPO"],
+        ["EO", "PPO", "A-PPO", "F-PPO"],
+        ["F-PPO", "PPO-Lagrangian", "ELBERT-PO"],
+        ["F-PPO", "PPO", "A-PPO", "CPO"],
+        ["F-PPO", "F-PPO-L"],
+        ["FairQCM", "Full", "Min", "Reset", "RNN"],
+        ["algorithm f-macem", "algorithm f-mappo, clip eps 0.1"],
+    ):
+        lines, points = style.policy_lines(several), style.policy_points(several)
+        for name, line, point in zip(several, lines, points, strict=True):
+            known = name.removeprefix("algorithm ").partition(",")[0].lower()
+            known = {"fairqcm": "fair-qcm"}.get(known, known)
+            if known in alone:
+                assert line == alone[known], name
+            assert point["color"] == line["color"]
+        for column in ("color", "linestyle"):
+            assert len({line[column] for line in lines}) == len(several)
+        assert len({point["marker"] for point in points}) == len(several)
+
+
+def test_policies_without_a_look_take_what_is_left():
+    lines = style.policy_lines(["mine", "F-MACEM", "F-MACEM, again"])
+    assert lines[1] == style.policy_lines(["f-macem"])[0]
+    assert len({line["color"] for line in lines}) == 3
+    assert style.policy_lines(["a", "b"]) == [style.policy_line(0), style.policy_line(1)]
+    many = style.policy_lines([str(index) for index in range(9)])
+    assert many == [style.policy_line(index) for index in range(9)]

@@ -53,13 +53,13 @@ from fairgym.experiments._showing import (
     CAPTION,
     Curves,
     cell,
-    curve,
-    curve_legend,
     curves_figure,
     dot,
     iqm_text,
+    looks_of,
     luck_text,
     mean_text,
+    multiples,
 )
 from fairgym.statistics.checks import Check, Kind
 from fairgym.training.evaluation import Evaluation

@@ -21,28 +21,26 @@ except ImportError as error:  # pragma: no cover - needs an installation without
     ) from error
 
 from fairgym.report import drawn
+from fairgym.report.looks import (  # noqa: F401 - one name for all that figures use
+    ALGORITHMS,
+    BASELINE_COLOUR,
+    DASHES,
+    GROUP_COLOURS,
+    MARKERS,
+    POLICY_COLOURS,
+    baseline_line,
+    group_colour,
+    group_line,
+    one_of,
+    part_line,
+    policy_line,
+    policy_lines,
+    policy_points,
+)
 
 P = ParamSpec("P")
 
 INK, MUTED, GRID, PAPER = "#1d242c", "#5f6b78", "#dde2e8", "#ffffff"
-# Groups and policies never share a colour, so that no colour can be read as both. Within a row all
-# colours stay apart with each of the three colour deficiencies (`tests/report/test_palettes.py`).
-GROUP_COLOURS = ("#1c69a7", "#d45e02", "#2f9d75", "#be78c9", "#6a4b03", "#3f2b8d")
-POLICY_COLOURS = ("#6f0192", "#2c7812", "#b48d05", "#a13170", "#8b3fd4", "#374111")
-BASELINE_COLOUR = "#7a8591"
-# The first line of a figure is solid, each further one has a dash of its own: no two lines differ
-# by colour alone, and lines that coincide are all seen.
-DASHES = (
-    "-",
-    (0, (5, 2)),
-    (0, (1, 1.2)),
-    (0, (6, 1.5, 1, 1.5)),
-    (0, (9, 2.5)),
-    (0, (3, 1, 1, 1, 1, 1)),
-)
-# Of fixed policies, which are all grey and thin: none is solid.
-BASELINE_DASHES = (*DASHES[1:4], (0, (12, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (2, 3)))
-MARKERS = ("s", "D", "^", "v", "P", "X")
 BAND_ALPHA = drawn.BAND_ALPHA
 
 WIDTH = 10.0  # inches
@@ -190,50 +188,6 @@ def set_title(axes: Axes, text: str, below: str = "") -> None:
         )
 
 
-def group_line(index: int) -> dict[str, Any]:
-    """Look of a group's line, by its place in `env.spec.groups`."""
-    return _line(GROUP_COLOURS, index)
-
-
-def group_colour(index: int) -> str:
-    """Colour of a group, by its place in `env.spec.groups`."""
-    return GROUP_COLOURS[index % len(GROUP_COLOURS)]
-
-
-def policy_line(index: int) -> dict[str, Any]:
-    """Look of a policy's line, by its place."""
-    return _line(POLICY_COLOURS, index)
-
-
-def baseline_line(index: int) -> dict[str, Any]:
-    """Look of a fixed policy's line, by its place among the baselines."""
-    return {
-        "color": BASELINE_COLOUR,
-        "linestyle": BASELINE_DASHES[index % len(BASELINE_DASHES)],
-        "linewidth": 1.2,
-    }
-
-
-def one_of(index: int, count: int) -> dict[str, Any]:
-    """Look of a line of one of several groups or people, by its place and their number."""
-    return group_line(index) if count <= len(GROUP_COLOURS) else part_line(index)
-
-
-def part_line(index: int) -> dict[str, Any]:
-    """Look of a line of one of many parts: that of a group, but thin."""
-    return {**group_line(index), "linewidth": 1.2}
-
-
-def _line(colours: Sequence[str], index: int) -> dict[str, Any]:
-    """Colour and dash by place; after all colours, the same ones with markers."""
-    turn, place = divmod(index, len(colours))
-    line: dict[str, Any] = {"color": colours[place], "linestyle": DASHES[place]}
-    if turn:
-        marker = MARKERS[(turn - 1) % len(MARKERS)]
-        line |= {"marker": marker, "markersize": 4, "markevery": 0.1}
-    return line
-
-
 def set_ylabel(axes: Axes, text: str) -> None:
     """A label of the y axis; a long one has two lines, broken after its last comma."""
     if len(text) > 24:
@@ -269,6 +223,14 @@ def legend_columns(labels: Sequence[str]) -> int:
 def legend_rows(labels: Sequence[str]) -> int:
     """Rows that `top_legend` takes for these labels."""
     return math.ceil(len(labels) / legend_columns(labels)) if labels else 0
+
+
+def keep_within(panel: Axes, axis: str, low: float, high: float) -> None:
+    """End an axis ("x" or "y") where its values end, such as at 100%; lines there stay whole."""
+    bottom, top = getattr(panel, f"get_{axis}lim")()
+    getattr(panel, f"set_{axis}lim")(max(bottom, low), min(top, high))
+    for line in panel.lines:
+        line.set_clip_on(False)
 
 
 def label_line_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:

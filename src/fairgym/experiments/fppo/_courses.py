@@ -170,11 +170,10 @@ class CourseFigure(ex.Experiment):
             " interval)."
         )
         published = [n for n in found.courses if n not in (*BEYOND, *self.references)]
-        order = [*published, *BEYOND]
         return ex.Outcome(
             figures={
-                "": _plot(data, published, order),
-                "beyond": _plot(data, (F_PPO, *BEYOND), order),
+                "": _plot(data, published),
+                "beyond": _plot(data, (F_PPO, *BEYOND)),
             },
             caption=f"{ex.CAPTION} {self.caption}".strip(),
             tables=[
@@ -271,8 +270,8 @@ def drawn(course: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return steps, course[:, steps]
 
 
-def _plot(data: PyTree, shown: Sequence[str], order: Sequence[str]) -> Figure:
-    """Curves of the policies shown; a policy has its place in the order, and colour, in all."""
+def _plot(data: PyTree, shown: Sequence[str]) -> Figure:
+    """Curves of the policies shown."""
     panels = [
         ex.Curves(
             {
@@ -284,4 +283,4 @@ def _plot(data: PyTree, shown: Sequence[str], order: Sequence[str]) -> Figure:
         )
         for panel in data["panels"]
     ]
-    return ex.curves_figure(panels, 2, 3.0, order)
+    return ex.curves_figure(panels, 2, 3.0)

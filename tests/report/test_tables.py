@@ -19,7 +19,7 @@ from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.drawn import numbers_of
 from fairgym.report.episodes import group_rates, part_curves
 from fairgym.report.grouping import RunGroup
-from fairgym.report.style import GROUP_DASHES, INK, group_line
+from fairgym.report.style import DASHES, INK, group_line
 from fairgym.results.estimates import Result, best
 from fairgym.results.numbers import number
 from fairgym.training import Evaluation, evaluate, load
@@ -340,7 +340,7 @@ def test_four_groups_are_drawn_in_lanes_of_their_own(country, pair):
 
 def test_lines_of_groups_differ_in_colour_and_dash(country, pair):
     looks = [group_line(i) for i in range(6)]
-    assert len({look["color"] for look in looks}) == len(set(GROUP_DASHES)) == 6
+    assert len({look["color"] for look in looks}) == len(set(DASHES)) == 6
     ((mine, _),) = pair.pairs
     figure = group_rates(list(mine.evaluations), country)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(country.spec.groups)

@@ -165,7 +165,8 @@ class ComparisonFigure(Experiment):
         for axis, panel in zip(axes, panels, strict=True):
             for place, (label, one) in enumerate(panel.found.items()):
                 for index, column in enumerate(panel.columns):
-                    dot(axis, place + 0.35 * index, one[column], self.colour(label, index))
+                    colour, marker = self.colour(label, index), style.MARKERS[index]
+                    dot(axis, place + 0.35 * index, one[column], colour, marker)
             turned = {"rotation": self.rotation, "ha": "right"} if self.rotation else {}
             axis.set_xticks(range(len(panel.found)), list(panel.found), **turned)
             if panel.title:
@@ -173,8 +174,8 @@ class ComparisonFigure(Experiment):
             if panel.ylabel:
                 axis.set_ylabel(panel.ylabel)
         if self.legend:
-            colours = zip(self.legend, style.POLICY_COLOURS, strict=False)
-            handles = [Line2D([], [], color=c, marker="o", label=words) for words, c in colours]
+            looks = zip(self.legend, style.POLICY_COLOURS, style.MARKERS, strict=False)
+            handles = [Line2D([], [], color=c, marker=m, label=w) for w, c, m in looks]
             style.top_legend(figure, handles)
         return figure
 

@@ -14,6 +14,10 @@ from fairgym.report import style
 OF_T = {0.6: 0.61, 1.0: 0.96}
 # Name of a share of replicates -> its label, and its shift along the x axis.
 FOUND = {"test": ("test", -0.05), "interval": ("interval excludes 0", 0.05)}
+# Interval of the largest gap -> its dash, and its words.
+INTERVALS = {"largest": "-", "bootstrap": ":"}
+WORDS = {"largest": "simultaneous", "bootstrap": "bootstrap"}
+SHARE = "share of replicates"
 
 
 @style.styled
@@ -33,7 +37,7 @@ def plot(
     """
     figure, axes = style.panels(4, 2, 2.7, legend_rows=1)
     _by_groups(axes[0], data["coverage"], "gaps", coverage)
-    axes[0].set_ylim(0.9, 1.005)
+    axes[0].set_ylim(0.9, 1.0)
     style.set_title(axes[0], "All true gaps covered")
     _by_groups(axes[1], data["size"], "test", size)
     axes[1].set_ylim(0.0, 0.1)
@@ -67,10 +71,12 @@ def _by_groups(
             style.MARKERS[place],
             color=style.POLICY_COLOURS[place],
             ms=4,
+            clip_on=False,
             label=f"rate {rate:g}",
         )
     panel.set_xticks(sorted({row["case"].groups for row in rows}))
     panel.set_xlabel("groups")
+    panel.set_ylabel(SHARE)
 
 
 def _power(panel: Axes, rows: Sequence[Mapping[str, Any]], limit: float) -> None:
@@ -90,6 +96,8 @@ def _power(panel: Axes, rows: Sequence[Mapping[str, Any]], limit: float) -> None
     panel.set_xticks(list(OF_T))
     panel.set_xlim(min(OF_T) - 0.2, max(OF_T) + 0.2)
     panel.set_xlabel("gap of one group, standard deviations")
+    panel.set_ylabel(SHARE)
+    style.keep_within(panel, "y", 0.0, 1.0)
     panel.legend(loc="lower right", fontsize=8)
     style.set_title(panel, "Gap found ↑")
 
@@ -97,16 +105,20 @@ def _power(panel: Axes, rows: Sequence[Mapping[str, Any]], limit: float) -> None
 def _largest(panel: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     for place, groups in enumerate(dict.fromkeys(row["case"].groups for row in rows)):
         of_groups = [row for row in rows if row["case"].groups == groups]
-        for name, dash in (("largest", "-"), ("bootstrap", ":")):
+        for name, dash in INTERVALS.items():
             panel.plot(
                 [row["case"].gap for row in of_groups],
                 [row[name] for row in of_groups],
                 linestyle=dash,
-                color=style.GROUP_COLOURS[place],
-                label=f"{groups} groups" if name == "largest" else None,
+                marker=style.MARKERS[place],
+                ms=4,
+                color=style.POLICY_COLOURS[place],
+                clip_on=False,
+                label=f"{groups} groups, {WORDS[name]}",
             )
     panel.axhline(0.95, color=style.BASELINE_COLOUR, lw=0.8)
-    panel.set_ylim(-0.03, 1.03)
+    panel.set_ylim(0.0, 1.0)
     panel.set_xlabel("true gap, standard deviations")
+    panel.set_ylabel(SHARE)
     panel.legend(loc="lower right", fontsize=8)
     style.set_title(panel, "Largest gap covered")

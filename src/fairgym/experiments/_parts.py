@@ -53,13 +53,13 @@ from fairgym.experiments._showing import (
     NULL_MEAN,
     Curves,
     cell,
-    curve,
-    curve_legend,
     curves_figure,
     dot,
     interval_text,
     iqm_text,
+    looks_of,
     mean_text,
+    multiples,
     null_text,
 )
 from fairgym.statistics.checks import Check, Kind

@@ -1,7 +1,8 @@
 """Numbers over seeds as table cells, curves and dots."""
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,6 +19,8 @@ from fairgym.statistics.intervals import (
 )
 
 NULL_MEAN = ", null mean"  # suffix of a column name
+MOST_BANDS = 3  # in one panel
+LONGEST = 14  # letters of a label that stands at the end of its line
 
 CAPTION = (
     "Lines are interquartile means over seeds, bands and bars stratified bootstrap 95% intervals."
@@ -88,62 +91,125 @@ def curves_figure(
     panels: Sequence[Curves],
     columns: int,
     height: float,
-    order: Sequence[str] = (),
     sharey: bool = False,
 ) -> Figure:
-    """Return panels of curves below a common legend.
+    """Return panels of curves.
+
+    Up to `MOST_BANDS` lines share a panel below a common legend, each with its band. Of more, each
+    has a column of panels of its own, with the others in grey.
 
     Args:
         panels: The panels, all with the same labels.
         columns: Panels per row.
         height: Inches per row.
-        order: Labels in the order of colours, of which all figures with them are to have the same;
-            by default those of the panels.
         sharey: True if all panels have one y axis.
     """
     labels = list(panels[0].lines)
-    order = list(order) or labels
+    looks = looks_of(labels)
+    if len(labels) > MOST_BANDS:
+        return multiples(panels, looks)
     rows = style.legend_rows(labels)
     figure, axes = style.panels(len(panels), columns, height, legend_rows=rows, sharey=sharey)
     for axis, panel in zip(axes, panels, strict=True):
+        ends = []
         for label, (x, values) in panel.lines.items():
-            curve(axis, x, values, order.index(label), label)
+            last = curve(axis, x, values, looks[label], label)
+            ends.append((last, label, looks[label]["color"]))
         if panel.title:
             style.set_title(axis, panel.title)
-        if panel.xlabel == "epoch":
-            style.epoch_axis(axis)
-        else:
-            axis.set_xlabel(panel.xlabel)
+        _along(axis, panel.xlabel)
         style.set_ylabel(axis, panel.ylabel)
-    curve_legend(figure, labels, order)
+        if 1 < len(labels) and max(map(len, labels)) <= LONGEST:
+            style.label_line_ends(axis, ends)
+    curve_legend(figure, labels, looks)
     return figure
 
 
+def multiples(
+    panels: Sequence[Curves],
+    looks: Mapping[str, Mapping[str, Any]],
+    levels: Sequence[Mapping[str, float]] = (),
+) -> Figure:
+    """Return a row of panels for each of these, with a column for each line.
+
+    Args:
+        panels: Curves, all with the same labels.
+        looks: Label -> look of its line.
+        levels: For each of them baselines drawn in all panels of its row: words -> value.
+    """
+    labels = list(panels[0].lines)
+    names = list(dict.fromkeys(name for one in levels for name in one))
+    figure, axes = style.panels(
+        len(panels) * len(labels),
+        len(labels),
+        1.55,
+        legend_rows=style.legend_rows(names),
+        sharex="row",
+        sharey="row",
+    )
+    baselines = {name: style.baseline_line(index) for index, name in enumerate(names)}
+    for row, panel in enumerate(panels):
+        for column, (label, (x, values)) in enumerate(panel.lines.items()):
+            axis = axes[row * len(labels) + column]
+            for other, (places, several) in panel.lines.items():
+                if other != label:
+                    middle = interquartile_mean(np.asarray(several, np.float64), axis=0)
+                    axis.plot(places, middle, color=style.BASELINE_COLOUR, lw=0.7, alpha=0.6)
+            curve(axis, x, values, looks[label], label)
+            for name, level in (levels[row] if levels else {}).items():
+                axis.axhline(level, **baselines[name])
+            if row == 0:
+                style.set_title(axis, label)
+            alike = all(other.xlabel == panel.xlabel for other in panels)
+            _along(axis, "" if alike and row < len(panels) - 1 else panel.xlabel)
+            axis.locator_params(axis="x", nbins=3)
+        above = [panel.title] if panel.title else []
+        axes[row * len(labels)].set_ylabel("\n".join([*above, textwrap.fill(panel.ylabel, 22)]))
+    style.top_legend(figure, [Line2D([], [], label=n, **one) for n, one in baselines.items()])
+    return figure
+
+
+def _along(axis: Axes, label: str) -> None:
+    """Label x; epochs are whole numbers."""
+    if label == "epoch":
+        style.epoch_axis(axis)
+    else:
+        axis.set_xlabel(label)
+
+
+def looks_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Label -> look of its line."""
+    return dict(zip(labels, style.policy_lines(labels), strict=True))
+
+
 def curve(
-    panel: Axes, x: Sequence[float] | np.ndarray, values: Numbers, index: int, label: str
-) -> None:
-    """Plot interquartile means over seeds as a line with its band.
+    panel: Axes,
+    x: Sequence[float] | np.ndarray,
+    values: Numbers,
+    look: Mapping[str, Any],
+    label: str,
+) -> float:
+    """Plot interquartile means over seeds as a line with its band, and return the last mean.
 
     Args:
         panel: The panel.
         x: Positions.
         values: One row per seed.
-        index: Place of the line among those of the panel.
+        look: Look of the line.
         label: Words for the legend.
     """
-    line = style.policy_line(index)
     middle, low, high = bootstrap_interval(np.asarray(values, np.float64))
     x = np.asarray(x)
-    panel.plot(x, middle, label=label, zorder=3, **line)
-    panel.fill_between(x, low, high, color=line["color"], alpha=style.BAND_ALPHA, lw=0)
+    panel.plot(x, middle, label=label, zorder=3, **look)
+    panel.fill_between(x, low, high, color=look["color"], alpha=style.BAND_ALPHA, lw=0)
+    return float(middle[-1])
 
 
 def curve_legend(
-    figure: Figure, labels: Iterable[str], order: Sequence[str], more: Sequence[Line2D] = ()
+    figure: Figure, labels: Iterable[str], looks: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Plot the legend of curves, coloured by their places in an order, and of more lines."""
-    lines = [Line2D([], [], label=one, **style.policy_line(order.index(one))) for one in labels]
-    style.top_legend(figure, [*lines, *more])
+    """Plot the legend of curves."""
+    style.top_legend(figure, [Line2D([], [], label=one, **looks[one]) for one in labels])
 
 
 def dot(panel: Axes, x: float, values: Numbers, colour: str, marker: str = "o") -> None:

@@ -219,7 +219,8 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
                 name = words(element.group or element.label)
                 ends.append((float(data.mean[-1]), name, line["color"]))
     limit = _limit(top)
-    axis.set_ylim(-0.03 * limit, 1.03 * limit)
+    axis.set_ylim(0.0, limit)
+    style.keep_within(axis, "y", 0.0, limit)
     units = dict.fromkeys(element.unit or "0 to 1" for element in panel.elements)
     mean = "mean action"
     if space.per_entity:

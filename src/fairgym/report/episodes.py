@@ -20,7 +20,7 @@ from fairgym.results.labels import (
     title,
     words,
 )
-from fairgym.results.numbers import people_unit, ratio
+from fairgym.results.numbers import limits_of, people_unit, ratio
 from fairgym.training.courses import few
 
 SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
@@ -64,8 +64,13 @@ def group_rates(evaluations: Evaluations, env: Environment) -> Figure:
             panel.set_xlabel(f"time ({steps})")
         for spare in axes[row * each + len(compared) : (row + 1) * each]:
             spare.remove()
-    for alike in same.values():
+    for name, alike in same.items():
         _common_scale(alike)
+        rate, info = compared[name].rate, env.spec.component_info
+        unit = rate.unit_in(info)
+        limits = limits_of(unit, info[rate.numerator].nonnegative)
+        for panel, _ in alike:
+            style.keep_within(panel, "y", *(people_unit(unit)[1] * limit for limit in limits))
     style.top_legend(figure, handles)
     return figure
 
@@ -164,5 +169,7 @@ def part_curves(evaluations: Evaluations, env: Environment, partition: str) -> F
             panel.set_xlabel(f"time ({env.spec.time_unit})")
             panel.set_xlim(0, means.shape[0] - 1)
             panel.margins(y=0.08)
+            if column in env.spec.stages:
+                style.keep_within(panel, "y", 0.0, 1.0)
     style.top_legend(figure, handles)
     return figure

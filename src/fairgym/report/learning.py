@@ -43,10 +43,10 @@ def learning_curves(
     figure, axes = style.panels(
         len(shown), 4 if len(shown) > 6 else 3, 2.25, legend_rows=style.legend_rows(labels)
     )
+    lines = style.policy_lines([group.name for group in groups])
     for panel, metric in zip(axes, shown, strict=True):
         unit, factor = people_unit(metric.unit)
-        for index, group in enumerate(groups):
-            line = style.policy_line(index)
+        for group, line in zip(groups, lines, strict=True):
             data = group.series(metric.key)
             mean = factor * metric.shown(data.mean)
             edges = _band(metric, data, band, factor) if len(group.runs) > 1 else (None, None)
@@ -64,6 +64,7 @@ def learning_curves(
         )
         style.set_ylabel(panel, unit or metric.axis_label)
         panel.margins(y=0.12)
+        style.keep_within(panel, "y", *(factor * limit for limit in metric.limits))
         style.epoch_axis(panel)
     style.top_legend(figure, handles)
     return figure
@@ -87,7 +88,8 @@ def _band(
 def _legend(groups: Sequence[RunGroup], references: Sequence[str]) -> list[Line2D]:
     if len(groups) == 1 and not references:
         return []
-    handles = [Line2D([], [], label=g.name, **style.policy_line(i)) for i, g in enumerate(groups)]
-    return handles + [
+    names = [group.name for group in groups]
+    lines = zip(names, style.policy_lines(names), strict=True)
+    return [Line2D([], [], label=name, **line) for name, line in lines] + [
         Line2D([], [], label=name, **style.baseline_line(i)) for i, name in enumerate(references)
     ]

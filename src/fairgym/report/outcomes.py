@@ -52,6 +52,7 @@ def metric_comparison(results: Sequence[Result], env: Environment) -> Figure:
         label = unit or metric.axis_label
         panel.set_xlabel(f"{label}\n{'← better' if metric.flipped else 'better →'}")
         _policies_below(panel, results, names)
+        style.keep_within(panel, "x", *(factor * limit for limit in metric.limits))
     return figure
 
 
@@ -104,6 +105,7 @@ def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
         way = "← better" if rate.sign < 0 else "better →"
         panel.set_xlabel(f"{unit}\n{'of the served only' if name in finished else way}")
         _policies_below(panel, results, names)
+        style.keep_within(panel, "x", *(factor * limit for limit in limits))
     style.top_legend(figure, handles)
     return figure
 
@@ -165,6 +167,7 @@ def _dot(
 
 def _looks(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Looks of the policies' points: learned ones circles in colours, baselines grey squares."""
-    learned = iter(style.POLICY_COLOURS * len(results))
+    lines = style.policy_lines([result.name for result in results if result.learned])
+    learned = iter({"color": line["color"], "marker": "o"} for line in lines)
     fixed = {"color": style.BASELINE_COLOUR, "marker": "s"}
-    return [{"color": next(learned), "marker": "o"} if r.learned else fixed for r in results]
+    return [next(learned) if result.learned else fixed for result in results]

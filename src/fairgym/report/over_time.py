@@ -119,7 +119,8 @@ def wait_curves(results: Sequence[Result], env: Environment, stage: str) -> Figu
     style.set_title(first, "Of those who begin to wait")
     style.set_ylabel(first, "% still waiting")
     first.set_xlabel(f"{env.spec.time_unit} since they began")
-    first.set_ylim(-3.0, 103.0)
+    first.set_ylim(0.0, 100.0)
+    style.keep_within(first, "y", 0.0, 100.0)
     panels = {
         "share": (f"People who are {words(stage)}", "% of people"),
         "median": ("Median of their times so far", env.spec.time_unit),
@@ -134,6 +135,7 @@ def wait_curves(results: Sequence[Result], env: Environment, stage: str) -> Figu
             curve(panel, steps, np.nanmean(shown, axis=0), *band, label=result.name, **look)
         style.set_title(panel, heading)
         _time_axis(panel, env, unit)
+        style.keep_within(panel, "y", 0.0, 100.0 if column == "share" else np.inf)
     style.top_legend(figure, handles)
     return figure
 
@@ -148,11 +150,10 @@ def _band(result: Result, values: np.ndarray) -> tuple[np.ndarray | None, np.nda
 
 def _looks(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Looks of the policies' lines: learned ones in colours, baselines grey and dashed."""
-    learned = iter(range(len(results)))
+    learned = iter(style.policy_lines([result.name for result in results if result.learned]))
     fixed = iter(range(len(results)))
     return [
-        style.policy_line(next(learned)) if result.learned else style.baseline_line(next(fixed))
-        for result in results
+        next(learned) if result.learned else style.baseline_line(next(fixed)) for result in results
     ]
 
 

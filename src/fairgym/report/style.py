@@ -21,28 +21,26 @@ except ImportError as error:  # pragma: no cover - needs an installation without
     ) from error
 
 from fairgym.report import drawn
+from fairgym.report.looks import (  # noqa: F401 - one name for all that figures use
+    ALGORITHMS,
+    BASELINE_COLOUR,
+    DASHES,
+    GROUP_COLOURS,
+    MARKERS,
+    POLICY_COLOURS,
+    baseline_line,
+    group_colour,
+    group_line,
+    one_of,
+    part_line,
+    policy_line,
+    policy_lines,
+    policy_points,
+)
 
 P = ParamSpec("P")
 
 INK, MUTED, GRID, PAPER = "#1d242c", "#5f6b78", "#dde2e8", "#ffffff"
-# Groups and policies never share a colour, so that blue cannot be read as both. Both rows are
-# told apart with any of the common colour deficiencies.
-GROUP_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3f4b9e")
-POLICY_COLOURS = ("#6a3d9a", "#1b7837", "#b8860b", "#c51b7d", "#0b7a8f", "#8c510a")
-BASELINE_COLOUR = "#7a8591"
-DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-# Of fixed policies, which all have one colour: none is solid.
-BASELINE_DASHES = (*DASHES[1:], (0, (12, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (2, 3)))
-# Of groups: only the first is solid, so that lines that coincide are all seen.
-GROUP_DASHES = (
-    "-",
-    (0, (3, 1.5)),
-    (0, (6, 1.5, 1, 1.5)),
-    (0, (1, 1)),
-    (0, (7, 2)),
-    (0, (3, 1, 1, 1, 1, 1)),
-)
-MARKERS = ("s", "D", "^", "v", "P", "X")
 BAND_ALPHA = drawn.BAND_ALPHA
 
 WIDTH = 10.0  # inches
@@ -190,52 +188,6 @@ def set_title(axes: Axes, text: str, below: str = "") -> None:
         )
 
 
-def group_line(index: int) -> dict[str, Any]:
-    """Look of a group's line, by its place in `env.spec.groups`."""
-    return {
-        "color": group_colour(index),
-        "linestyle": GROUP_DASHES[index % len(GROUP_DASHES)],
-    }
-
-
-def group_colour(index: int) -> str:
-    """Colour of a group, by its place in `env.spec.groups`."""
-    return GROUP_COLOURS[index % len(GROUP_COLOURS)]
-
-
-def policy_line(index: int) -> dict[str, Any]:
-    """Look of a policy's line, by its place."""
-    count = len(POLICY_COLOURS)
-    return {
-        "color": POLICY_COLOURS[index % count],
-        "linestyle": DASHES[(index // count) % len(DASHES)],
-    }
-
-
-def baseline_line(index: int) -> dict[str, Any]:
-    """Look of a fixed policy's line, by its place among the baselines."""
-    return {
-        "color": BASELINE_COLOUR,
-        "linestyle": BASELINE_DASHES[index % len(BASELINE_DASHES)],
-        "linewidth": 1.2,
-    }
-
-
-def one_of(index: int, count: int) -> dict[str, Any]:
-    """Look of a line of one of several groups or people, by its place and their number."""
-    return group_line(index) if count <= len(GROUP_COLOURS) else part_line(index)
-
-
-def part_line(index: int) -> dict[str, Any]:
-    """Look of a line of one of many parts: after all colours, the same with other dashes."""
-    count = len(GROUP_COLOURS)
-    return {
-        "color": GROUP_COLOURS[index % count],
-        "linestyle": DASHES[(index // count) % len(DASHES)],
-        "linewidth": 1.2,
-    }
-
-
 def set_ylabel(axes: Axes, text: str) -> None:
     """A label of the y axis; a long one has two lines, broken after its last comma."""
     if len(text) > 24:
@@ -271,6 +223,14 @@ def legend_columns(labels: Sequence[str]) -> int:
 def legend_rows(labels: Sequence[str]) -> int:
     """Rows that `top_legend` takes for these labels."""
     return math.ceil(len(labels) / legend_columns(labels)) if labels else 0
+
+
+def keep_within(panel: Axes, axis: str, low: float, high: float) -> None:
+    """End an axis ("x" or "y") where its values end, such as at 100%; lines there stay whole."""
+    bottom, top = getattr(panel, f"get_{axis}lim")()
+    getattr(panel, f"set_{axis}lim")(max(bottom, low), min(top, high))
+    for line in panel.lines:
+        line.set_clip_on(False)
 
 
 def label_line_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from fairgym.report import style
 
-# Colour on paper -> (name of the page's variable, the same colour on a dark ground).
-_DARK_GROUPS = ("#56b4e9", "#ff8a4c", "#2fc79b", "#e39cc4", "#d9b64a", "#96a3f0")
-_DARK_POLICIES = ("#b79ae8", "#63c77d", "#e0b04a", "#f06fb4", "#4fc4d8", "#d9a066")
+DARK_GROUPS = ("#1899bc", "#ff8a39", "#26ca99", "#daa6f0", "#efe18b", "#8362e8")
+DARK_POLICIES = ("#da90ff", "#5cca76", "#f9d619", "#ce4581", "#6081d0", "#b58038")
+# Colour on paper -> (name of the page's variable, its counterpart on a dark ground).
 COLOURS: dict[str, tuple[str, str]] = {
     style.INK: ("ink", "#e6e9ed"),
     style.MUTED: ("muted", "#9aa5b1"),
@@ -19,11 +19,11 @@ COLOURS: dict[str, tuple[str, str]] = {
     style.BASELINE_COLOUR: ("baseline", "#98a3af"),
     **{
         colour: (f"group-{i}", dark)
-        for i, (colour, dark) in enumerate(zip(style.GROUP_COLOURS, _DARK_GROUPS, strict=True))
+        for i, (colour, dark) in enumerate(zip(style.GROUP_COLOURS, DARK_GROUPS, strict=True))
     },
     **{
         colour: (f"policy-{i}", dark)
-        for i, (colour, dark) in enumerate(zip(style.POLICY_COLOURS, _DARK_POLICIES, strict=True))
+        for i, (colour, dark) in enumerate(zip(style.POLICY_COLOURS, DARK_POLICIES, strict=True))
     },
 }
 

@@ -10,7 +10,6 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
@@ -259,23 +258,20 @@ class LearningFigure(ex.Experiment):
 
     @style.styled
     def _plot(self, data: PyTree, several: Mapping[str, PyTree]) -> Figure:
-        order = list(self.learners)  # a learner has the same colour in all figures
-        rows = style.legend_rows([*several, *data["lines"]])
-        figure, axes = style.panels(len(self.panels), len(self.panels), 3.4, legend_rows=rows)
-        for axis, panel in zip(axes, self.panels, strict=True):
-            for label, one in several.items():
-                ex.curve(axis, data["x"], one[panel.label], order.index(label), label)
-            for index, (_, line) in enumerate(data["lines"].items()):
-                if panel.label in line:
-                    axis.axhline(line[panel.label], **style.baseline_line(index))
-            axis.set_xlabel(f"training {self.unit}")
-            style.set_ylabel(axis, panel.label)
-        fixed = [
-            Line2D([], [], label=label, **style.baseline_line(index))
-            for index, label in enumerate(data["lines"])
+        panels = [
+            ex.Curves(
+                {label: (data["x"], one[panel.label]) for label, one in several.items()},
+                f"training {self.unit}",
+                panel.label,
+            )
+            for panel in self.panels
         ]
-        ex.curve_legend(figure, several, order, fixed)
-        return figure
+        levels = [
+            {name: line[panel.label] for name, line in data["lines"].items() if panel.label in line}
+            for panel in self.panels
+        ]
+        # a learner has one look in all figures
+        return ex.multiples(panels, ex.looks_of(list(self.learners)), levels)
 
 
 def mean(curves: PyTree) -> np.ndarray:

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 from jaxtyping import PyTree
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairgym.experiments import _parts as ex
@@ -103,24 +102,27 @@ def _exact(statement: str, value: float, *, more: bool = False) -> ex.Check:
 
 @style.styled
 def _plot(data: PyTree) -> Figure:
-    figure, axes = style.panels(2 * len(data), len(data), 2.4, sharex=True, sharey="row")
+    count = len(data)
+    figure, axes = style.panels(2 * count, count, 2.4, legend_rows=1, sharex=True, sharey="row")
     months = np.arange(1, MONTHS + 1)
-    for above, below, (plan, one) in zip(axes, axes[len(data) :], data.items(), strict=False):
+    for above, below, (plan, one) in zip(axes, axes[count:], data.items(), strict=False):
         for code, country in enumerate(COUNTRIES):
             shifted = months + 0.2 * (2 * code - 1)  # side by side
             colour = style.group_colour(code)
-            above.bar(shifted, one["received"][:, code], 0.36, color=colour, label=country)
+            above.bar(
+                shifted, one["received"][:, code], 0.36, color=colour, label=f"country {country}"
+            )
         style.set_title(above, plan)
         for index, name in enumerate(("every two months", "anytime")):
-            line = {**style.policy_line(index), "linestyle": style.DASHES[index]}
-            below.step(months, one["scores"][name], where="post", label=name, **line)
+            look = style.policy_line(index)
+            below.step(months, one["scores"][name], where="post", label=name, **look)
         below.set_xlabel("month")
         below.set_xticks(months)
-    _label(axes[0], "thousand vaccines so far")
-    _label(axes[len(data)], "score so far")
+    axes[0].set_ylabel("thousand vaccines so far")
+    axes[count].set_ylabel("score so far")
+    handles = [
+        *axes[0].get_legend_handles_labels()[0],
+        *axes[count].get_legend_handles_labels()[0],
+    ]
+    style.top_legend(figure, handles)
     return figure
-
-
-def _label(panel: Axes, text: str) -> None:
-    panel.set_ylabel(text)
-    panel.legend(loc="best", fontsize=8)

@@ -169,11 +169,10 @@ class CourseFigure(ex.Experiment):
             "Means over the steps of an evaluation episode; interquartile mean over seeds [95% CI]."
         )
         published = [n for n in found.courses if n not in (*BEYOND, *self.references)]
-        order = [*published, *BEYOND]
         return ex.Outcome(
             figures={
-                "": _plot(data, published, order),
-                "beyond": _plot(data, (F_PPO, *BEYOND), order),
+                "": _plot(data, published),
+                "beyond": _plot(data, (F_PPO, *BEYOND)),
             },
             caption=f"{ex.CAPTION} {self.caption}".strip(),
             tables=[
@@ -270,8 +269,8 @@ def drawn(course: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return steps, course[:, steps]
 
 
-def _plot(data: PyTree, shown: Sequence[str], order: Sequence[str]) -> Figure:
-    """Plot curves of these policies. A policy has the same colour in all figures."""
+def _plot(data: PyTree, shown: Sequence[str]) -> Figure:
+    """Plot curves of the policies shown."""
     panels = [
         ex.Curves(
             {
@@ -283,4 +282,4 @@ def _plot(data: PyTree, shown: Sequence[str], order: Sequence[str]) -> Figure:
         )
         for panel in data["panels"]
     ]
-    return ex.curves_figure(panels, 2, 3.0, order)
+    return ex.curves_figure(panels, 2, 3.0)

@@ -78,8 +78,8 @@ class MafeFig5(ex.Experiment):
         caption = "Mean over the people of the group; interquartile mean over seeds [95% CI]."
         return ex.Outcome(
             figures={"": _plot(data)},
-            caption="People of all seeds together. The percentages of a group add up to 100. Dashed"
-            " lines are means.",
+            caption="People of all seeds together. The percentages of a group add up to 100."
+            " Vertical lines are means.",
             tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )
@@ -105,9 +105,9 @@ def _distribution(panel: Axes, one: PyTree) -> None:
     for code, group in enumerate(one["groups"]):
         values = one["attribute"][one["group"] == code]
         counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
-        shares, colour = 100 * counts / max(values.size, 1), style.group_colour(code)
-        panel.stairs(shares, edges, fill=True, color=colour, alpha=0.15, lw=0)
-        panel.stairs(shares, edges, color=colour, lw=1.5, label=words(group))
-        panel.axvline(values.mean(), color=colour, lw=1.3, ls=(0, (4, 2)))
+        shares, look = 100 * counts / max(values.size, 1), style.group_line(code)
+        panel.stairs(shares, edges, fill=True, color=look["color"], alpha=0.15, lw=0)
+        panel.stairs(shares, edges, lw=1.5, label=words(group), **look)
+        panel.axvline(values.mean(), lw=1.3, **look)
     panel.margins(y=0.12)
     panel.legend(loc="best", fontsize=8, handlelength=1.4)

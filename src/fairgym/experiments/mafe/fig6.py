@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, PRNGKeyArray, PyTree
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from fairgym.core import AnyPolicy, Environment, Params, RecordedStep, record
 from fairgym.core.batching import map_episodes
@@ -271,7 +272,7 @@ class MafeFig6(ex.Experiment):
 
 @style.styled
 def _plot(data: PyTree) -> Figure:
-    figure, axes = style.panels(len(data), 3, 2.3)
+    figure, axes = style.panels(len(data), 3, 2.3, legend_rows=1)
     looks = {
         "without": {"color": style.INK},
         "with": {"color": style.POLICY_COLOURS[3], "linestyle": style.DASHES[1]},
@@ -292,7 +293,9 @@ def _plot(data: PyTree) -> Figure:
                 lw=0,
             )
         arrow = "↓" if one.falls else "↑"
-        style.set_title(panel, f"{title(one.environment)}: {one.name}", f"{one.what} {arrow}")
-        panel.set_xlabel(found["unit"])
-    axes[0].legend(fontsize=8)
+        style.set_title(panel, f"{title(one.environment)}: {one.name}")
+        style.set_ylabel(panel, f"{one.what} {arrow}")
+        panel.set_xlabel(f"time ({found['unit']})")
+    handles = [Line2D([], [], label=f"{name} the intervention", **x) for name, x in looks.items()]
+    style.top_legend(figure, handles)
     return figure

@@ -4,9 +4,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from fairgym.experiments import _parts as ex
@@ -19,7 +23,6 @@ from fairgym.statistics.intervals import interquartile_mean
 ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # from lambda 1 down to it, the trade-off should be small
 SMALL = 0.1  # share of the reward at lambda = 1
-LABEL_ROOM = 0.08  # share of a panel's width and height
 REWARD, FAIRNESS, SURVIVED = "reward", "fairness", "survived"
 NULL = FAIRNESS + ex.NULL_MEAN
 LOW = 0.1  # up to this lambda, runs in which failed episodes rank by score are shown
@@ -37,9 +40,8 @@ class MafeFig9(ex.ComparisonFigure):
         ' substantially exceeds that of the reward term"'
     )
     caption = (
-        "Points are interquartile means over seeds, joined in the order of lambda and labelled with"
-        " it where there is room. Hollow points are dominated: another point is better in both."
-        " Faint dots are seeds."
+        "Points are interquartile means over seeds, coloured by lambda. The line is the Pareto"
+        " front; hollow points are dominated: another point has more of both. Faint dots are seeds."
     )
     sizes: ClassVar = {
         "paper": dataclasses.replace(
@@ -141,36 +143,46 @@ def dominated(*scores: np.ndarray) -> np.ndarray:
 
 @style.styled
 def _plot(data: Mapping[str, Mapping[float, ex.Columns]]) -> Figure:
-    figure, axes = style.panels(len(data), 3, 3.2)
+    figure, axes = style.panels(len(data), 3, 3.2, legend_rows=1)
+    colours = ListedColormap(matplotlib.colormaps["cividis"](np.linspace(0.0, 0.85, 256)))
     for panel, (name, found) in zip(axes, data.items(), strict=True):
-        colour = style.POLICY_COLOURS[0]
-        points = [np.array([one[k] for one in found.values()]) for k in (FAIRNESS, REWARD)]
-        panel.plot(*points, "o", color=colour, alpha=0.25, ms=4, mew=0)
-        fairness, reward = (interquartile_mean(values, axis=1) for values in points)
-        panel.plot(fairness, reward, "-", color=colour, lw=1.2)
-        for x, y, worse in zip(fairness, reward, dominated(fairness, reward), strict=True):
-            panel.plot([x], [y], "o", color=colour, ms=5, mfc="white" if worse else colour)
+        seeds = [np.array([one[k] for one in found.values()]) for k in (FAIRNESS, REWARD)]
+        fairness, reward = (interquartile_mean(values, axis=1) for values in seeds)
+        front = ~dominated(fairness, reward)
+        order = np.argsort(fairness[front])
+        panel.plot(fairness[front][order], reward[front][order], color=style.MUTED, lw=1.0)
+        for i, weight in enumerate(found):
+            colour = colours(weight)
+            panel.plot(*(values[i] for values in seeds), "o", color=colour, alpha=0.35, ms=3, mew=0)
+            inside = colour if front[i] else style.PAPER
+            panel.plot(fairness[i], reward[i], "o", color=colour, ms=7, mfc=inside, mew=1.6)
         _label(panel, fairness, reward, list(found))
         style.set_title(panel, title(name))
         panel.set_xlabel("fairness (0: parity)")
         panel.xaxis.set_major_locator(MaxNLocator(nbins=4))
     axes[0].set_ylabel("reward")
+    bar = figure.colorbar(ScalarMappable(cmap=colours), ax=axes, pad=0.02, fraction=0.03)
+    bar.set_label("lambda, the weight of reward")
+    bar.ax.tick_params(color=style.MUTED, labelcolor=style.MUTED, labelsize=8)
+    bar.outline.set_visible(False)  # type: ignore[union-attr]
+    dot: dict[str, Any] = {"ls": "", "marker": "o", "color": style.MUTED}
+    handles = [
+        Line2D([], [], **dot, ms=7, label="on the Pareto front"),
+        Line2D([], [], **dot, ms=7, mfc=style.PAPER, mew=1.6, label="dominated"),
+        Line2D([], [], **dot, ms=3, alpha=0.5, label="one seed"),
+    ]
+    style.top_legend(figure, handles)
     return figure
 
 
 def _label(panel: Axes, x: np.ndarray, y: np.ndarray, weights: Sequence[float]) -> None:
-    """Write its lambda beside each point, the ends first, where no other is in the way."""
-    low, high = (np.array(v) for v in zip(panel.get_xlim(), panel.get_ylim(), strict=True))
-    labelled: list[np.ndarray] = []
-    for i in (0, len(weights) - 1, *range(1, len(weights) - 1)):
-        place = (np.array([x[i], y[i]]) - low) / (high - low)
-        if all(np.any(np.abs(place - other) > LABEL_ROOM) for other in labelled):
-            labelled.append(place)
-            panel.annotate(
-                f"{weights[i]:g}",
-                (x[i], y[i]),
-                (5, 4),
-                textcoords="offset points",
-                fontsize=8,
-                color=style.MUTED,
-            )
+    """Write the lambda of the two ends beside their points."""
+    for i in {weights.index(max(weights)), weights.index(min(weights))}:
+        panel.annotate(
+            f"{weights[i]:g}",
+            (x[i], y[i]),
+            (6, 5),
+            textcoords="offset points",
+            fontsize=8,
+            color=style.INK,
+        )

@@ -270,10 +270,10 @@ def _table(name: str, found: PyTree) -> ex.Table:
 def _looks() -> dict[str, tuple[str, str]]:
     """Return colour and marker of each learner, and of the untrained policies."""
     learned = {
-        label: (style.policy_line(place)["color"], style.MARKERS[place])
-        for place, label in enumerate(LEARNERS)
+        label: (point["color"], point["marker"])
+        for label, point in zip(LEARNERS, style.policy_points(list(LEARNERS)), strict=True)
     }
-    return learned | {UNTRAINED: (style.BASELINE_COLOUR, "o")}
+    return learned | {UNTRAINED: (style.BASELINE_COLOUR, "D")}
 
 
 @style.styled

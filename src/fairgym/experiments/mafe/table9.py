@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from fairgym.bench import measure
 from fairgym.experiments import _parts as ex
@@ -74,14 +75,27 @@ class MafeTable9(ex.Experiment):
 
 @style.styled
 def _plot(data: PyTree) -> Figure:
-    figure, (panel,) = style.panels(1, 1, 3.0)
+    figure, (panel,) = style.panels(1, 1, 3.0, legend_rows=1)
     for place, (name, published) in enumerate(PUBLISHED.items()):
         panel.plot([place], [published], "s", color=style.BASELINE_COLOUR, ms=7)
         for index, batch in enumerate(BATCHES):
-            colour = style.POLICY_COLOURS[index]
-            ex.dot(panel, place, data[name][batch], colour, style.MARKERS[1 + index])
+            colour, marker = style.POLICY_COLOURS[index], style.MARKERS[2 + index]
+            ex.dot(panel, place + 0.2 * index, data[name][batch], colour, marker)
     panel.set_yscale("log")
     panel.set_xticks(range(len(PUBLISHED)), list(PUBLISHED))
     panel.set_xlim(-0.5, len(PUBLISHED) - 0.5)
-    style.set_title(panel, "Seconds per environment step ↓")
+    style.set_title(panel, "Time of an environment step ↓")
+    panel.set_ylabel("seconds")
+    handles = [Line2D([], [], ls="", marker="s", color=style.BASELINE_COLOUR, label="published")]
+    handles += [
+        Line2D([], [], color=colour, marker=marker, label=f"here, {_together(batch)}")
+        for batch, colour, marker in zip(
+            BATCHES, style.POLICY_COLOURS, style.MARKERS[2:], strict=False
+        )
+    ]
+    style.top_legend(figure, handles)
     return figure
+
+
+def _together(batch: int) -> str:
+    return "one episode" if batch == 1 else f"{batch} episodes together"

@@ -43,13 +43,13 @@ format: .venv ## format the code and mend what the linter can
 	$(BIN)/ruff format
 
 docs: .venv ## build the site into site/
-	@mkdir -p build
 	@$(BIN)/python tools/cards.py build/cards
-	@$(BIN)/python tools/notebook.py markdown docs/tutorial.ipynb build/tutorial.md
+	@$(BIN)/python tools/api.py build/api
+	@$(BIN)/python tools/notebook.py markdown docs/tutorials build/tutorials
 	$(BIN)/zensical build --clean --strict
 
-notebook: .venv ## run the tutorial's cells and store their outputs
-	$(BIN)/python tools/notebook.py run docs/tutorial.ipynb
+notebook: .venv ## run the tutorials' cells and store their outputs
+	$(BIN)/python tools/notebook.py run docs/tutorials
 
 data: .venv ## rebuild the built-in data files
 	$(BIN)/python tools/build_data.py

@@ -7,9 +7,12 @@ import re
 import shlex
 from pathlib import Path
 
+import api
 import cards
+import notebook
 import pytest
 
+import fairgym
 from fairgym.cli import COMMANDS, main
 from fairgym.cli.common import without_imports
 from fairgym.cli.train import plan_of
@@ -24,9 +27,21 @@ PAGES = [
 ]
 
 
+CARDS = {card.parent.name: card for card in ROOT.glob("src/fairgym/environments/*/README.md")}
+
+
+@functools.cache
+def text_of(page):
+    """A page as the site has it: that of a tutorial is made of the notebook."""
+    source = page.with_suffix(".ipynb")
+    return (
+        notebook.markdown(notebook.read(source)["cells"]) if source.exists() else page.read_text()
+    )
+
+
 def prose_of(page):
-    """A page without its code."""
-    return re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    """A page without its code and its pictures."""
+    return re.sub(r"```.*?```|<img [^>]*>", "", text_of(page), flags=re.DOTALL)
 
 
 def anchors_of(page):
@@ -41,7 +56,9 @@ def leads_nowhere(page, target):
     elif re.match(r"\w+:", target):
         return False
     else:
-        file = page.parent / path if path else page
+        file = (page.parent / path).resolve() if path else page
+    if file.parent == ROOT / "docs" / "environments":  # the site shows the card there
+        file = CARDS[file.stem]
     missing = anchor and file.suffix == ".md" and anchor not in anchors_of(file)
     return not file.exists() or bool(missing)
 
@@ -54,9 +71,6 @@ def test_links_lead_to_files_and_headings():
         if leads_nowhere(page, target)
     ]
     assert faults == []
-
-
-CARDS = {card.parent.name: card for card in ROOT.glob("src/fairgym/environments/*/README.md")}
 
 
 def test_the_overview_leads_to_a_page_for_every_card():
@@ -77,6 +91,57 @@ def test_every_page_is_in_the_contents():
     contents = re.findall(r'"([\w/.-]+\.md)"', (ROOT / "zensical.toml").read_text())
     pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").glob("**/*.md")]
     assert sorted(contents) == sorted(pages)
+
+
+def test_the_home_page_and_the_citation_name_the_version():
+    assert f"Version {fairgym.__version__}." in (ROOT / "docs" / "index.md").read_text()
+    assert f"{{{fairgym.__version__}}}" in (ROOT / "docs" / "cite.md").read_text()
+
+
+def test_the_gallery_has_every_environment_with_the_pictures_that_exist():
+    assert set(cards.GALLERY) == set(CARDS)
+    text = cards.gallery()
+    for name in CARDS:
+        picture = f"images/gallery-{name}.png"
+        assert text.count(f"**[{cards.GALLERY[name][0]}](environments/{name}.md)**") == 1
+        assert (f"({picture})" in text) == (ROOT / "docs" / picture).exists()
+
+
+# Packages that say what they export in `__all__`, less those that only pass others' names on.
+EXPORTING = [
+    path.parent.name
+    for path in sorted((ROOT / "src" / "fairgym").glob("*/__init__.py"))
+    if "__all__" in path.read_text()
+]
+
+
+def test_the_reference_has_a_page_for_every_export():
+    """Modules are shown where a page names them."""
+    package = api.load()
+    sections = [api.sections_of(package, page) for page in api.PAGES.values()]
+    listed = [name for each in sections for names in each.values() for name in names]
+    assert len(listed) == len(set(listed)), "each on one page"
+    shown = {package[name].canonical_path for name in listed}
+    exported = [name for each in EXPORTING for name in api.exports(package, each)]
+    assert len(exported) > 200
+    missing = [name for name in exported if not package[name].is_module]
+    assert [name for name in missing if package[name].canonical_path not in shown] == []
+    pages = {page.stem for page in (ROOT / "docs" / "api").glob("*.md")}
+    assert pages == {"index", *api.PAGES}
+
+
+def test_tables_of_the_reference_name_and_describe(tmp_path):
+    api.main(str(tmp_path))
+    text = (tmp_path / "core.md").read_text()
+    assert re.search(r"\| \[`rollout`\]\[fairgym\.core\.rollout\.rollout\] \| \w.*\. \|", text)
+    assert "::: fairgym.core.Environment\n" in text
+    empty = [
+        line
+        for page in tmp_path.glob("*.md")
+        for line in page.read_text().splitlines()
+        if line.startswith("| [`") and line.endswith("|  |")
+    ]
+    assert empty == []
 
 
 def test_cards_on_the_site_have_the_anchors_of_the_repository_and_links_of_their_own():

@@ -1,9 +1,10 @@
-"""Write the card of each environment as a page of the site.
+"""Write the card of each environment as a page of the site, and the gallery of all of them.
 
     python tools/cards.py build/cards
 
 Headings get the anchors that they have in the repository, links between cards lead to their pages,
-and links to other files of the repository to its address.
+and links to other files of the repository to its address. The gallery shows the pictures that
+`make pictures` has made, docs/images/gallery-NAME.png.
 """
 
 import posixpath
@@ -14,6 +15,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FOLDER = "src/fairgym/environments"
+
+# Environments in the order of the gallery: title, and what somebody decides about whom.
+GALLERY = {
+    "loan": ("Loan", "A bank approves, queues and relieves borrowers over 400 months."),
+    "loan_simple": ("Loan, simple", "The same bank with a loan's whole life in one step."),
+    "health": ("Health", "Premiums, hospital beds and public money in four regions."),
+    "education": ("Education", "Admissions, a university's budget, salaries and public money."),
+    "doughnut": ("Doughnut shop", "One doughnut in each step, and customers who come and go."),
+    "lending_pool": ("Lending pool", "One loan in each step, for four people in two groups."),
+    "bank_loans": ("Bank loans", "Approve or deny, while credit scores of two groups move."),
+    "epidemic": ("Epidemic", "One vaccine in each step, in a network of contacts."),
+    "attention": ("Attention allocation", "Six units of attention over five sites with incidents."),
+}
 
 
 def slug(heading: str) -> str:
@@ -60,10 +74,22 @@ def _prose(line: str, name: str, source: str) -> str:
     return re.sub(r"\]\(([^)]*)\)", lambda found: f"]({link(found[1], name, source)})", line)
 
 
+def gallery() -> str:
+    """A picture, a line and a link for each environment, in Markdown."""
+    items = []
+    for name, (title, line) in GALLERY.items():
+        text = f"**[{title}](environments/{name}.md)** (`{name}`)<br>{line}"
+        if (ROOT / "docs" / "images" / f"gallery-{name}.png").exists():
+            text = f"[![{title}](images/gallery-{name}.png)](environments/{name}.md)\n\n    {text}"
+        items.append(f"- {text}")
+    return '<div class="grid cards" markdown>\n\n' + "\n\n".join(items) + "\n\n</div>\n"
+
+
 def main(out: str) -> None:
     """Write the pages into a folder."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     Path(out).mkdir(parents=True, exist_ok=True)
+    (Path(out) / "gallery.md").write_text(gallery(), encoding="utf-8")
     for file in sorted((ROOT / FOLDER).glob("*/README.md")):
         name = file.parent.name
         text = page(name, file.read_text(encoding="utf-8"), project["urls"]["Source"])

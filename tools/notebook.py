@@ -1,7 +1,7 @@
-"""Run a notebook in place, or write it as Markdown for the site, without Jupyter.
+"""Run notebooks in place, or write them as Markdown for the site, without Jupyter.
 
-    python tools/notebook.py run docs/tutorial.ipynb
-    python tools/notebook.py markdown docs/tutorial.ipynb build/tutorial.md
+    python tools/notebook.py run docs/tutorials [NAME]
+    python tools/notebook.py markdown docs/tutorials build/tutorials
 
 A cell's outputs are what it prints, then the value of its last expression: a matplotlib figure as
 a picture, anything else but None as text.
@@ -91,14 +91,19 @@ def markdown(cells: list[Cell]) -> str:
 
 def main(arguments: list[str]) -> None:
     """Carry out one of the two commands of the module's docstring."""
-    command, path = arguments[0], Path(arguments[1])
-    notebook = read(path)
+    command, folder, *rest = arguments
     if command == "run":
-        run(notebook["cells"])
-        text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-        path.write_text(text, encoding="utf-8")
+        for path in sorted(Path(folder).glob(f"{rest[0] if rest else '*'}.ipynb")):
+            notebook = read(path)
+            run(notebook["cells"])
+            text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+            path.write_text(text, encoding="utf-8")
     elif command == "markdown":
-        Path(arguments[2]).write_text(markdown(notebook["cells"]), encoding="utf-8")
+        out = Path(rest[0])
+        out.mkdir(parents=True, exist_ok=True)
+        for path in sorted(Path(folder).glob("*.ipynb")):
+            text = markdown(read(path)["cells"])
+            (out / f"{path.stem}.md").write_text(text, encoding="utf-8")
     else:
         raise SystemExit(__doc__)
 

@@ -45,9 +45,7 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
 
     extended_by: ClassVar[str] = "epochs"  # a larger value extends a finished run
     epochs: int = param(20, "Number of gradient steps; each is logged.", low=1)
-    pairs: int = param(
-        16, "Antithetic pairs of candidates per epoch, one episode each.", low=1
-    )
+    pairs: int = param(16, "Antithetic pairs of candidates per epoch, one episode each.", low=1)
     perturbation_std: float = param(0.3, "Standard deviation of perturbations.", low=0, above=True)
     learning_rate: float = param(0.1, "Learning rate of Adam.", low=0, above=True)
     hidden: int = param(8, "Hidden units of the two-layer policies.", low=1)

@@ -119,7 +119,7 @@ TRAIN = [
     ("train loan --seed 1 --seeds 0:3", "seed and seeds are both given"),
     ("train loan --seeds 3:0", "seeds is '3:0'; it takes START:STOP"),
     ("train loan --seeds 1,1", "seeds is '1,1'; .* each seed once"),
-    ("train loan --resume --overwrite --out x", "resume and overwrite are both set"),
+    ("train loan --resume --overwrite --out x", "resume and overwrite cannot both be set"),
     ("train loan --resume --out typo", "typo holds no run to resume; out takes the folder of one"),
     ("train --resume --out typo", "typo holds no run to resume"),
     ("train loan --resume --seeds 0:3 --out typo", "typo holds no run to resume"),
@@ -130,7 +130,7 @@ TRAIN = [
 OTHERS = [
     ("nope", "unknown command 'nope'; there are: train, evaluate"),
     ("evaluate", "no run folder is given"),
-    ("evaluate nope", "nope is not a folder; it takes the folder of a run"),
+    ("evaluate nope", "nope is not a folder; give the folder of a run"),
     ("evaluate .", r"\. holds no config\.json"),
     ("evaluate . --episodes 0", "episodes is 0; it takes a whole number from 1"),
     ("evaluate . --episodes few", "episodes is 'few'; it takes a whole number"),

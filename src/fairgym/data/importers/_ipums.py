@@ -191,8 +191,8 @@ def _rows(path: Path, width: int) -> int:
             number += 1
             if len(text) < width:
                 raise FairgymError(
-                    f"{path}: line {number:,} has {len(text)} characters, expected at least {width}:"
-                    " the file is truncated or not the one that the codebook describes"
+                    f"{path}: line {number:,} has {len(text)} characters, expected at least"
+                    f" {width}: the file is truncated or not the one that the codebook describes"
                 )
     return number
 

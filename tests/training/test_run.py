@@ -208,7 +208,7 @@ def test_another_version_of_the_environment_is_noticed(tmp_path, monkeypatch):
 def test_unreadable_runs(tmp_path, content, message):
     with pytest.raises(FairgymError, match="is not a folder"):
         load(tmp_path / "absent")
-    with pytest.raises(FairgymError, match=r"holds no config\.json"):
+    with pytest.raises(FairgymError, match=r"has no config\.json"):
         load(tmp_path)
     (tmp_path / "config.json").write_text(content)
     with pytest.raises(FairgymError, match=message):

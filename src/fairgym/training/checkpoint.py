@@ -51,7 +51,7 @@ def read_header(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
-        raise FairgymError(f"{path} is truncated, altered or not a file of fairgym")
+        raise FairgymError(f"{path} is truncated or altered, or not a file of fairgym")
     return header, payload
 
 

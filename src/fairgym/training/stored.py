@@ -72,7 +72,7 @@ def read_config(path: Path) -> Stored:
         _check_provenance(provenance)
     except (OSError, ValueError) as error:
         raise FairgymError(
-            f"{path} cannot be read as the config.json of a run ({_reason(error)})"
+            f"{path} cannot be read ({_reason(error)}); it must be the config.json of a run"
         ) from error
     try:
         check_fields(content)
@@ -169,7 +169,7 @@ def read_summary(path: Path) -> dict[str, Any]:
                 raise ValueError(f"{name} is {summary[name]!r}")
     except (OSError, ValueError) as error:
         raise FairgymError(
-            f"{path} cannot be read as the summary.json of a run ({_reason(error)})"
+            f"{path} cannot be read ({_reason(error)}); it must be the summary.json of a run"
         ) from error
     return summary
 

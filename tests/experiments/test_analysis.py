@@ -632,7 +632,7 @@ def test_the_groups_table_of_delayed_impact():
     (table,) = (t for t in outcome.tables if "**Loan**, delayed impact" in t.caption)
     row = dict(zip(table.head, table.rows[-1], strict=True))
     assert {name: text.split()[0] for name, text in row.items()} == {
-        "group": "fixed",
+        "setting": "fixed",
         "first, first step": "0.50",
         "first, last step": "0.75",
         "second, first step": "0.25",

@@ -260,7 +260,7 @@ def _ends_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         below = (ex.null_text(null[column]) if column in null else "" for column in columns)
         rows.append(["null mean", *below])
     return ex.Table(
-        ["group", *columns],
+        ["setting", *columns],
         rows,
         f"**{title(name)}**: held-out episodes; interquartile mean over seeds [95% CI]."
         f" {ex.NULL_NOTE}",
@@ -278,7 +278,7 @@ def _flips_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         for agent, values in own["flips"].items()
     }
     return ex.columns_table(
-        ["group", "agent", "size of the change", *heads],
+        ["setting", "agent", "size of the change", *heads],
         found,
         f"**{title(name)}**, counterfactual flips: halfway through an episode, the features that"
         " reveal the group are exchanged for those of the other group, for one person at a time."
@@ -301,7 +301,7 @@ def _calibration_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         }
     system = SYSTEMS[name]
     return ex.columns_table(
-        ["group", *thirds, "difference", "null mean"],
+        ["setting", *thirds, "difference", "null mean"],
         found,
         f"**{title(name)}**, calibration within groups: share of the people who have"
         f" {system.outcome}, by third of the {words(system.score)} with which they entered, and the"
@@ -324,7 +324,7 @@ def _course_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
             for when, values in zip(("first", "last"), both, strict=True)
         }
     return ex.columns_table(
-        "group",
+        "setting",
         found,
         f"**{title(name)}**, delayed impact: mean {one['attribute']} over everybody of a group in"
         " the first and in the last step, in episodes that have not failed by then.",

@@ -5,21 +5,17 @@ import copy
 import dataclasses
 import inspect
 import re
-import shutil
 import textwrap
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Never, TypeVar
 
 from fairgym.cli.common import FLAG, IMPORT_HELP
+from fairgym.cli.help_texts import LINE, TWO_SCREENS, Formatter, default_text, placeholders
 from fairgym.config.settings import ALGORITHM, ENVIRONMENT, PARAMS, Setting, fields_of, members
 from fairgym.core import FairgymError, ParamInfo
 from fairgym.utils.changes import did_you_mean
 
 T = TypeVar("T")
-_METAVARS = {int: "INT", float: "NUMBER", str: "NAME"}
-_TWO_SCREENS, _WIDE, _INDENT = 98, 100, 30  # lines and columns of a help, and of its flags
-_LINE = _WIDE - 2 - _INDENT
 _TITLES = {ENVIRONMENT: "environment", ALGORITHM: "algorithm", PARAMS: "parameters"}
 
 
@@ -67,21 +63,6 @@ class EngineFlags:
     gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help of at most 100 columns where the width of the terminal is unknown."""
-
-    def __init__(self, prog: str) -> None:
-        width = shutil.get_terminal_size((_WIDE, 50)).columns - 2
-        super().__init__(prog, max_help_position=_INDENT, width=width)
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        if isinstance(action, argparse.BooleanOptionalAction):
-            return str(action.metavar or action.option_strings[0])
-        if action.option_strings and action.nargs != 0:
-            return f"{action.option_strings[0]} {action.metavar}"
-        return super()._format_action_invocation(action)
-
-
 class _HelpParams(argparse.Action):
     """Print the parameters and all other settings of a run in full, and end."""
 
@@ -110,15 +91,15 @@ class Parser(argparse.ArgumentParser):
             about: What it does, for its help.
             takes: The words that it takes besides flags, for its help.
             helps: Whether `--help` prints the help and ends.
-            has_params: Whether settings of runs will be added, which `--help` describes briefly,
-                but for parameters, and `--help-params` in full.
+            has_params: Whether there are parameters. Then `--help` leaves them out and describes
+                other settings by a sentence; `--help-params` describes them all in full.
         """
         super().__init__(
             prog=prog,
             usage=" ".join(filter(None, [prog, takes, "[flags]"])),
             description=about,
             epilog=IMPORT_HELP,
-            formatter_class=_Formatter,
+            formatter_class=Formatter,
             argument_default=argparse.SUPPRESS,
             add_help=False,
             allow_abbrev=False,
@@ -127,6 +108,7 @@ class Parser(argparse.ArgumentParser):
         self._positionals.title = "arguments"
         self._values: dict[str, Any] = {}
         self._sections: dict[str, Any] = {"": self._optionals}
+        self._has_params = has_params
         self._brief: dict[str, tuple[str, str]] = {}  # first sentence and default
         self._flags = ["--help", FLAG]
         if helps:
@@ -155,7 +137,7 @@ class Parser(argparse.ArgumentParser):
             flags = (f"--{setting.section}.{flag_of(setting.name)[2:]}",)
         shown = setting.default if shown is dataclasses.MISSING else shown
         kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
-        metavar = setting.metavar or "|".join(_placeholders(setting, kinds))
+        metavar = setting.metavar or "|".join(placeholders(setting, kinds))
         options: dict[str, Any] = {"action": _parsed_by(setting), "metavar": metavar}
         if kinds == [bool]:
             options = {"action": argparse.BooleanOptionalAction}
@@ -166,10 +148,10 @@ class Parser(argparse.ArgumentParser):
             self._optionals.title = "run"
             self._sections[setting.section] = self.add_argument_group(_TITLES[setting.section])
         group = self._sections[setting.section]
-        default = _default(setting, shown)
+        default = default_text(setting, shown)
         about = f"{setting.help}{default}".strip().replace("%", "%%")
         added = group.add_argument(*flags, dest=dest, help=about, **options)
-        if setting.section:
+        if setting.section and self._has_params:
             sentence = re.split(r"(?<=[.]) ", setting.info.description)[0]
             self._brief[dest] = sentence.replace("%", "%%"), default
         if kinds == [bool] and (setting.section or setting.default):  # how the help shows it
@@ -184,9 +166,9 @@ class Parser(argparse.ArgumentParser):
         sections = [section for section in self._sections if section != PARAMS]
         brief = {name: about + default for name, (about, default) in self._brief.items()}
         found = self.help_of(*sections, brief=brief)
-        if found.count("\n") > _TWO_SCREENS:
+        if found.count("\n") > TWO_SCREENS:
             for name, (about, default) in self._brief.items():
-                brief[name] = textwrap.shorten(about, _LINE - len(default), placeholder=" ...")
+                brief[name] = textwrap.shorten(about, LINE - len(default), placeholder=" ...")
                 brief[name] += default
             found = self.help_of(*sections, brief=brief)
         return found
@@ -339,26 +321,6 @@ def _spelled(words: Sequence[str]) -> list[str]:
             flagged = name.startswith("--")
             spelled.append(f"{name.replace('_', '-')}{equals}{value}" if flagged else word)
     return spelled
-
-
-def _placeholders(setting: Setting, kinds: Sequence[object]) -> list[str]:
-    """What a flag takes, in short: its choices, or the types of its values."""
-    if setting.info.choices:
-        return list(map(str, setting.info.choices))
-    found: list[str] = []
-    for kind in kinds:
-        literal = typing.get_origin(kind) is typing.Literal
-        found += map(str, typing.get_args(kind)) if literal else [_METAVARS.get(kind, "VALUE")]
-    return found
-
-
-def _default(setting: Setting, shown: object) -> str:
-    """Return what the help says of the default; nothing for a switch that is off."""
-    if isinstance(shown, bool):
-        shown = ("yes" if shown else "no") if setting.section else None
-    if isinstance(shown, tuple | list):  # as the flag takes them
-        shown = ",".join(map(str, shown))
-    return "" if shown in (None, "") else f" (default: {shown})"
 
 
 def _parsed_by(setting: Setting) -> type[argparse.Action]:

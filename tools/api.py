@@ -215,9 +215,14 @@ PAGES = {
         "Published figures and tables as commands; each reports its claim as checks.",
         {
             "Reproduce": _in("experiments", "reproduce experiments Experiment Check Outcome"),
-            "Experiments": _in("experiments", "mafe fairqcm fppo gaps"),
+            "Experiments": _in("experiments", "fairqcm fppo gaps"),
         },
         more="experiments",
+    ),
+    "experiments-mafe": Page(
+        "fairgym.experiments.mafe",
+        "The figures and the timing table of MAFE, and studies beyond it.",
+        {"Experiments": ["experiments.mafe"]},
     ),
     "bench": Page("fairgym.bench", "Measure the speed of environments.", more="bench"),
     "environments-loan": _system("a bank with three agents", "loan"),

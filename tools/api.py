@@ -121,7 +121,7 @@ PAGES = {
             "Fixed": _in(
                 "policies", "fixed_policies with_fixed Constant Random FirstCome Function"
             ),
-            "Trained": _in("policies", "equivariant EquivariantPolicy Standardiser split_learned"),
+            "Trained": _in("policies", "equivariant EquivariantPolicy Standardiser"),
             "Modules": _in("policies", "exploration massaging flat coding rules"),
         },
         more="policies",
@@ -215,9 +215,14 @@ PAGES = {
         "Published figures and tables as commands; each reports its claim as checks.",
         {
             "Reproduce": _in("experiments", "reproduce experiments Experiment Check Outcome"),
-            "Experiments": _in("experiments", "mafe fairqcm fppo gaps"),
+            "Experiments": _in("experiments", "fairqcm fppo gaps"),
         },
         more="experiments",
+    ),
+    "experiments-mafe": Page(
+        "fairgym.experiments.mafe",
+        "The figures and the timing table of MAFE, and studies beyond it.",
+        {"Experiments": ["experiments.mafe"]},
     ),
     "bench": Page("fairgym.bench", "Measure the speed of environments.", more="bench"),
     "environments-loan": _system("a bank with three agents", "loan"),
@@ -263,19 +268,19 @@ MOST_USED = {
 
 
 def load() -> griffe.Object:
-    """The package, read without importing it."""
+    """Read the package without importing it."""
     loaded = griffe.load("fairgym", search_paths=[str(ROOT / "src")])
     assert isinstance(loaded, griffe.Object)
     return loaded
 
 
 def exports(package: griffe.Object, name: str) -> list[str]:
-    """Dotted names that a package exports, sorted, capitals first."""
+    """Return the dotted names that a package exports, sorted, capitals first."""
     return [f"{name}.{each}" for each in sorted(map(str, package[name].exports or []))]
 
 
 def sections_of(package: griffe.Object, page: Page) -> dict[str, list[str]]:
-    """Sections of a page, with what its package exports and no page names."""
+    """Return the sections of a page, with other exports of its package in the last."""
     if not page.more:
         return page.sections
     named = {
@@ -288,7 +293,7 @@ def sections_of(package: griffe.Object, page: Page) -> dict[str, list[str]]:
 
 
 def table(package: griffe.Object, title: str, names: list[str]) -> str:
-    """Names with their first lines, each linked."""
+    """Return a table of names with their first lines, each linked."""
     rows = [f"| {title} | |", "| --- | --- |"]
     for name in names:
         docstring, label = package[name].docstring, name.rpartition(".")[2]
@@ -299,7 +304,7 @@ def table(package: griffe.Object, title: str, names: list[str]) -> str:
 
 
 def entry(package: griffe.Object, name: str) -> str:
-    """The directive that shows one object, or a module with its parts."""
+    """Return the directive that shows one object, or a module with its members."""
     options = {"show_root_heading": "true", "heading_level": "3", "show_root_toc_entry": "true"}
     if package[name].is_module:
         options["show_submodules"] = "true"
@@ -309,7 +314,7 @@ def entry(package: griffe.Object, name: str) -> str:
 
 
 def markdown(package: griffe.Object, page: Page) -> str:
-    """One page."""
+    """Return one page in Markdown."""
     sections = sections_of(package, page)
     parts = [f"# {page.title}", page.about]
     parts += [table(package, title, names) for title, names in sections.items()]
@@ -319,7 +324,7 @@ def markdown(package: griffe.Object, page: Page) -> str:
 
 
 def index(package: griffe.Object) -> str:
-    """The first page: the names that are used most, and the list of pages."""
+    """Return the first page: the names that are used most, and a list of the pages."""
     parts = ["# API", "The names that are used most, and then every page of the reference."]
     parts += [table(package, title, names) for title, names in MOST_USED.items()]
     rows = ["| Page | |", "| --- | --- |"]

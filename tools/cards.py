@@ -3,7 +3,7 @@
     python tools/cards.py build/cards
 
 Headings have the same anchors as in the repository. Links between cards lead to their pages, links
-to other files to the repository. The gallery shows the pictures of `make pictures`,
+to other files to the repository. The gallery shows the pictures that `make pictures` has made,
 docs/images/gallery-NAME.png.
 """
 
@@ -75,7 +75,7 @@ def _prose(line: str, name: str, source: str) -> str:
 
 
 def gallery() -> str:
-    """A picture, a line and a link for each environment, in Markdown."""
+    """Return a picture, a line and a link for each environment, in Markdown."""
     items = []
     for name, (title, line) in GALLERY.items():
         text = f"**[{title}](environments/{name}.md)** (`{name}`)<br>{line}"

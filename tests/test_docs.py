@@ -5,6 +5,7 @@ import functools
 import io
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import api
@@ -142,6 +143,16 @@ def test_tables_of_the_reference_name_and_describe(tmp_path):
         if line.startswith("| [`") and line.endswith("|  |")
     ]
     assert empty == []
+
+
+def test_the_site_searches_from_the_disk_and_loads_nothing_from_the_network():
+    project = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+    assert "offline" in project["plugins"] and project["theme"]["font"] is False
+    # Zensical adds a shim from the network unless there is one of this name
+    paths = [script["path"] for script in project["extra"]["polyfills"]]
+    assert paths == ["assets/iframe-worker.js"]
+    assert all((ROOT / "docs" / path).exists() for path in [*paths, *project["extra_css"]])
+    assert len(project["nav"]) <= 12, "what is seen before anything is unfolded"
 
 
 def test_cards_on_the_site_have_the_anchors_of_the_repository_and_links_of_their_own():

@@ -261,7 +261,7 @@ def test_steps_without_an_episode_are_refused():
         ({"fixed": {"bank": 0.5}}, "unknown agent 'bank'"),
         ({"fixed": dict.fromkeys(ACTIONS, 0.5)}, "fixed names every agent"),
         ({"fixed": {"admissions": 0.5}, "objectives": {"admissions": "direct"}}, "objectives name"),
-        ({"objective": "fair"}, "objective is 'fair'"),
+        ({"objective": "fair"}, "unknown objective 'fair'"),
         ({"objectives": {"bank": "direct"}}, "objectives names 'bank'; the agents that play are"),
     ],
 )

@@ -325,7 +325,7 @@ class TestOwnClasses:
 
         with pytest.raises(FairgymError, match=r"'Half' is .*Half', which has no sign, title"):
             read(further({"type": "Half"}))
-        with pytest.raises(FairgymError, match="'Rate' is that of fairgym's own class of metric"):
+        with pytest.raises(FairgymError, match="'Rate' is that of a built-in class of metric"):
             metric_classes.register("Rate")(Half)
 
 

@@ -29,7 +29,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def placeholders(setting: Setting, kinds: Sequence[object]) -> list[str]:
-    """What a flag takes, in short: its choices, or the types of its values."""
+    """Return the placeholders of a flag's value: its choices, or the types of its values."""
     if setting.info.choices:
         return list(map(str, setting.info.choices))
     found: list[str] = []
@@ -40,9 +40,9 @@ def placeholders(setting: Setting, kinds: Sequence[object]) -> list[str]:
 
 
 def default_text(setting: Setting, shown: object) -> str:
-    """Return what the help says of the default; nothing for a switch that is off."""
+    """Return the default as the help shows it; "" for a command's on-off flag."""
     if isinstance(shown, bool):
         shown = ("yes" if shown else "no") if setting.section else None
-    if isinstance(shown, tuple | list):  # as the flag takes them
+    if isinstance(shown, tuple | list):  # as the flag takes it
         shown = ",".join(map(str, shown))
     return "" if shown in (None, "") else f" (default: {shown})"

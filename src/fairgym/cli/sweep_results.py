@@ -55,7 +55,7 @@ class TableFlags(ResultFlags, Output):
 
 @dataclasses.dataclass(frozen=True)
 class ParetoFlags(ResultFlags, Output):
-    """Pareto front of two metrics, with the bootstrap probability that each setting is on it."""
+    """Print the Pareto front of two metrics, with the bootstrap probability of each setting."""
 
     x: str | None = flag(
         None,
@@ -86,7 +86,7 @@ class MeasureFlags(ResultFlags):
 
 @dataclasses.dataclass(frozen=True)
 class EffectFlags(MeasureFlags, Output):
-    """Share of each metric's variance explained by each setting of a plan (ANOVA)."""
+    """Print the share of each metric's variance explained by each setting of a plan (ANOVA)."""
 
 
 @dataclasses.dataclass(frozen=True)

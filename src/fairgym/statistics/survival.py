@@ -24,9 +24,9 @@ def wait_ages(horizon: int) -> np.ndarray:
 def still_waiting(counts: Iterable[tuple[np.ndarray, np.ndarray]]) -> WaitCourse:
     """Return the share of waits that last longer than a time, by the product-limit estimator.
 
-    The estimate is a product over ages: of people who reach an age early enough to observe the
-    next one, the share that reaches the next one. So people count for as long as their wait is
-    observed. People who already wait when an episode begins count from their age at that time.
+    The estimate multiplies, over ages, the share of people who reach the next age among those who
+    reach this age early enough to observe the next one. So people count for as long as their wait
+    is observed. People who already wait when an episode begins count from their age at that time.
 
     Args:
         counts: For each sample of episodes, the number of people who have waited for exactly each

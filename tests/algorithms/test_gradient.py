@@ -72,6 +72,7 @@ def test_gaps_are_those_of_the_episodes_in_which_every_group_has_somebody():
     assert log_gaps(TwoServers(), none) == {key: pytest.approx(np.nan, nan_ok=True)}
 
 
+@pytest.mark.full
 def test_the_buffer_of_f_maddpg_keeps_the_last_steps_in_order(begun):
     """Also after it is full: who is drawn is followed by the next step of the same world."""
     ddpg, _, state, _ = begun("f-maddpg")

@@ -41,8 +41,9 @@ def test_a_table_learns_the_values_of_a_chain():
     np.testing.assert_allclose(state.table.values[:-1], env.values(0.9), atol=1e-4)
     assert not state.table.values[-1].any(), "nothing is learned of a state without a step"
     assert float(log["objective"]) == 1.0
-    # epsilon decays by itself in every state, to its floor
+    # epsilon decays by itself in every state, to its floor; logged is that of the states met
     np.testing.assert_allclose(state.epsilon, [0.2] * 4 + [1.0])
+    assert float(log[log_keys.exploration("chooser")]) == pytest.approx(0.2)
 
 
 def test_a_network_learns_a_chain():

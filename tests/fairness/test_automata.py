@@ -110,9 +110,17 @@ def test_words_too_short_to_tell_states_apart_are_told():
     assert {len(one.transitions) for one in found.values()} == {8}
 
 
-def test_more_words_than_can_be_tried_are_refused():
-    with pytest.raises(FairgymError, match=r"depth is 30, for which 2\^32 words are tried; it"):
-        of_values(lambda word: (sum(word) % 2,), alphabet=2, depth=30)
+@pytest.mark.parametrize("depth", [22, 30])
+def test_more_words_than_can_be_tried_are_refused(depth):
+    with pytest.raises(
+        FairgymError, match=rf"depth is {depth}, for which 2\^{depth + 2} words are"
+    ):
+        of_values(lambda word: pytest.fail("a word is tried"), alphabet=2, depth=depth)
+
+
+def test_the_largest_alphabet():
+    with pytest.raises(FairgymError, match=r"alphabet is 1000001; it takes .* 1,?000,?000"):
+        of_values(lambda word: (), alphabet=1_000_001, depth=0)
 
 
 def test_minimal_automata_are_equal_for_equal_languages():

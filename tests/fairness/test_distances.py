@@ -69,6 +69,8 @@ class TestDistance:
         assert Distance("scores").defined(seen(scores=START))
 
     def test_what_cannot_be_is_refused(self):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'kind'"):
+            Distance("scores", kind="reward")  # type: ignore[call-arg]
         with pytest.raises(FairgymError, match="order is 'up'; it takes ordered or nominal"):
             Distance("scores", "up")
         with pytest.raises(FairgymError, match="it takes one with an entry per group and bin: sco"):

@@ -157,8 +157,17 @@ def test_epsilon_out_of_range(epsilon):
 def test_they_are_disparities_without_a_unit():
     for metric in KINDS:
         assert (metric.kind, metric.sign) == ("fair", -1)
-        assert not metric.defined(totals([0.0, 0.0])) and metric.defined(totals([0.0, 0.5]))
-        empty = SimpleNamespace(hits=jnp.array([1.0, 0.0]), tries=jnp.array([2.0, 0.0]))
-        assert not metric.defined(empty)
-        assert metric.normalised(totals([0.1, 0.3])) == metric.value(totals([0.1, 0.3]))
+
+        def defined(hits, tries, metric=metric):
+            return metric.defined(SimpleNamespace(hits=hits, tries=tries))
+
+        def both(hits, metric=metric):
+            rates = SimpleNamespace(hits=hits, tries=jnp.ones(2))
+            return metric.normalised(rates), metric.value(rates)
+
+        defined, two = jax.jit(defined), np.ones(2, np.float32)
+        assert not defined(0 * two, two) and defined(two * [0, 0.5], two)
+        assert not defined(two * [1, 0], two * [2, 0])
+        normalised, value = jax.jit(both)(two * [0.1, 0.3])
+        assert normalised == value
     assert Atkinson(RATE) != Atkinson(RATE, 1.0) and Atkinson(RATE, title="A") == Atkinson(RATE)

@@ -124,6 +124,7 @@ class TestNeighbours:
     def test_too_many_are_refused(self):
         with pytest.raises(FairgymError, match=r"3 offsets for 10 .* 59,049 memories; .* 4,096"):
             Full("loans").neighbours(jnp.zeros(10), (0, 1, 2))
+        assert len(Full("loans").neighbours(jnp.zeros(6), (0, 1, 2, 3))[0]) == 4_096
 
 
 class Got(Components):

@@ -110,9 +110,9 @@ def test_policies_differ_by_their_episodes_not_by_their_brackets(env, made_up_ev
     luck = np.array([-3.0, 1.0, 2.0, 5.0])
     metric = metric_label(env, "profit")
 
-    def result(values: np.ndarray, world: str = "") -> Result:
+    def result(values: np.ndarray, environment: str = "") -> Result:
         metrics = dict.fromkeys(env.metrics, values)
-        return Result("a", True, (made_up_evaluation(0.0, metrics=metrics),), world)
+        return Result("a", True, (made_up_evaluation(0.0, metrics=metrics),), environment)
 
     better = result(luck + np.array([0.5, 0.6, 0.5, 0.6]))
     worse = result(luck)

@@ -132,7 +132,7 @@ def test_the_best_baseline_stands_beside_a_policy(pair):
     assert best([]) is None
 
 
-def test_baselines_of_the_same_name_in_other_worlds_are_told_apart(country, made_up_page):
+def test_baselines_of_the_same_name_in_other_environments_are_told_apart(country, made_up_page):
     def one(name: str, learned: bool, ill: float) -> Result:
         return Result(name, learned, (measured(country, [ill] * 4),))
 

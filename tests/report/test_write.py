@@ -188,9 +188,11 @@ def best_of(results: list[Result], env: Any, title: str) -> list[str]:
 
 
 def test_bold_are_the_best_and_those_that_may_be_as_good(env, made_up_evaluation):
-    def result(name: str, *values: float, world: str = "", **changes: Any) -> Result:
+    def result(name: str, *values: float, environment: str = "", **changes: Any) -> Result:
         metrics = dict.fromkeys(env.metrics, np.array(values))
-        return Result(name, False, (made_up_evaluation(0.0, metrics=metrics, **changes),), world)
+        return Result(
+            name, False, (made_up_evaluation(0.0, metrics=metrics, **changes),), environment
+        )
 
     luck = [1.0, 5.0, 9.0, 13.0]
     best, near = result("a", 2, 6, 10, 14), result("b", 2.5, 5, 10.5, 13)

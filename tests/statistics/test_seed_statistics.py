@@ -107,6 +107,12 @@ def test_paired_test_by_enumeration():
     assert math.isnan(paired_test([], []).p)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_p_does_not_depend_on_the_unit(scale):
+    difference = np.array([1.0, 2.0, -0.5, 3.0])
+    assert paired_test(scale * difference, 0.0).p == paired_test(difference, 0.0).p
+
+
 def test_beyond_twelve_pairs_patterns_are_sampled():
     rng = np.random.default_rng(0)
     a = rng.normal(0.3, 1.0, EXACT_PAIRS + 2)

@@ -57,6 +57,7 @@ def node(monkeypatch):
     nodes.shutdown()
 
 
+@pytest.mark.full
 def test_folders_are_those_of_the_command_and_a_learner_has_its_bits(
     tmp_path, monkeypatch, capsys, node
 ):

@@ -110,6 +110,7 @@ class TestBounds:
         found = expected(lambda counts, present, gains: max(gains))
         assert found == pytest.approx(OPTIMUM, abs=5e-4)
 
+    @pytest.mark.full
     def test_to_take_turns_is_optimal_in_the_small_shop(self, simulated):
         exact, scores = expected(oracle), simulated[SMALL, "take-turns"]
         assert exact == pytest.approx(OPTIMUM, abs=5e-4)

@@ -87,6 +87,7 @@ def test_the_published_wait_looks_short_where_the_best_risks_starve(queues):
     assert starving.ranks.min() > 0.8 and starving.ranks.mean() > 0.9
 
 
+@pytest.mark.full
 def test_measures_that_count_all_who_wait_tell_the_two_apart(queues):
     """Metrics and `waits` say what NumPy counts on the people; the published wait does not."""
     for queue in queues.values():

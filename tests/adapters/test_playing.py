@@ -328,14 +328,14 @@ def test_jaxmarl_steps_are_those_of_the_environment():
     actions, key = sampled(adapter, jax.random.key(4)), jax.random.key(5)
     seen, after, rewards, _, _ = adapter.step_env(key, state, actions)
     noise = jax.random.fold_in(jax.random.split(key)[1], 0)
-    truth, world, components, *_ = env.step(noise, state.play.state, actions, env.default_params)
+    truth, moved, components, *_ = env.step(noise, state.play.state, actions, env.default_params)
     for agent in env.agents:
         np.testing.assert_array_equal(
             seen[agent][: truth[agent].features.size], truth[agent].features.reshape(-1)
         )
         expected = Objective.direct_fair(env).step_reward(components, env.horizon)
         np.testing.assert_allclose(rewards[agent], expected, rtol=1e-5)
-    assert int(after.play.state.time) == int(world.time) == 1
+    assert int(after.play.state.time) == int(moved.time) == 1
 
 
 @pytest.mark.full

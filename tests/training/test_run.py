@@ -230,7 +230,7 @@ def test_only_one_process_trains_in_a_folder(tmp_path):
     train(toy_config(), tmp_path / "x")
 
 
-# ------------------------------------------------------------------ cut off and resumed
+# ------------------------------------------------------------------ interrupted and resumed
 
 
 # What is replaced so that a training is killed, and when.

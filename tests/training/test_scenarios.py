@@ -1,4 +1,4 @@
-"""Scenarios: the same people and luck, differences by pairs, files, and what is refused."""
+"""Scenarios: the same episodes, paired differences, files, and refusals."""
 
 import dataclasses
 from functools import cached_property

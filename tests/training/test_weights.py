@@ -1,4 +1,4 @@
-"""Weights and metrics of one's own, from the configuration to the report."""
+"""Custom weights and metrics, from the configuration to the report."""
 
 import dataclasses
 import json

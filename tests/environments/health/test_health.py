@@ -280,10 +280,10 @@ def test_a_country_without_people_fails(env, params, start, step):
     _, after, components, terminated, _, _ = step(jax.random.key(0), doomed, act(env), certain)
     assert int(components.died.sum()) == env.population and bool(terminated)
     assert float(after.total_profit) >= 0.0
-    lucky = doomed.replace(
+    spared = doomed.replace(
         stage=doomed.stage.at[0].set(HEALTHY), illness_uniform=jnp.ones_like(doomed.illness_uniform)
     )
-    _, _, components, terminated, _, _ = step(jax.random.key(0), lucky, act(env), certain)
+    _, _, components, terminated, _, _ = step(jax.random.key(0), spared, act(env), certain)
     assert int(components.died.sum()) == env.population - 1 and not bool(terminated)
 
 

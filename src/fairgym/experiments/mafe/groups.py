@@ -68,14 +68,13 @@ class MafeGroups(ex.ComparisonFigure):
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
         """Return the numbers of a setting.
 
-        - "ends": measures by column, (seeds,).
-        - "null": null distributions of the disparities among them, (seeds, permutations).
+        - "ends", "null": measures by column, (seeds,), null distributions (seeds, permutations).
         - "flips": relative change by a flip, by agent, (seeds,); none for the fixed policy.
         - "by_group": change of each group, by agent, (seeds, groups).
         - "course": mean core attribute of the groups, (seeds, groups, steps).
         - "shares": shares of good outcomes by third of the scores, (seeds, thirds, groups).
-        - "difference": mean difference of these shares between the groups, (seeds,).
-        - "difference, null": its null distribution, (seeds, permutations).
+        - "difference", "difference, null": mean difference of these shares between the groups,
+          (seeds,), and its null distribution, (seeds, permutations).
         """
         flips = [flips_of(run) for run in runs]
         acting = [agent for agent in runs[0].env.agents if all(agent in one for one in flips)]

@@ -223,7 +223,7 @@ def test_undefined_measures_are_told(env, made_up_result):
     defined = {name: np.full(4, name != "wait_disparity") for name in env.metrics}
     result = made_up_result("rule", False, 0.5, defined=defined)
     assert findings.trouble_sentences(result, env) == [
-        "The baseline “rule”: there are episodes in which a measure is undefined, because nobody"
-        " counts in its denominator: wait disparity in 4 of 4.",
+        "The baseline “rule”: some measures are undefined in some episodes, because nobody counts"
+        " in their denominator: wait disparity in 4 of 4.",
     ]
     assert findings.trouble_sentences(made_up_result("fine", True, 0.5), env) == []

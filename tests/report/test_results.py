@@ -178,7 +178,7 @@ def test_a_gap_that_always_points_one_way_is_told_with_its_sign(env, made_up_res
     )
     assert "p = " not in swapped
     unclear = told(True, rates + np.array([0.0, 0.1]))
-    assert unclear == "With “a” no group is clearly worse off in admission rate."
+    assert unclear == "With “a”, no group is clearly worse off in admission rate."
     assert gap_sentence(made_up_result("a", True, 0.5), env) == ""
 
 

@@ -167,7 +167,7 @@ def test_failures_come_first_and_say_what_failed_and_when(
         " policy failed."
     )
     assert lines[-1] == "Baselines that failed: “rash” in 2 of 4 episodes."
-    compared = "With the learned policy compared with “base”: "
+    compared = "The learned policy compared with “base”: "
     assert not any(line.startswith(compared) for line in lines)
     fine = made_up_page(group, [made_up_result("learned policy", True, 0.5)], [rules[:1]])
     fine = summary.in_short(fine)
@@ -204,12 +204,12 @@ def test_what_is_better_for_whom(env, made_up_evaluation, made_up_page, made_up_
         "Worse off with the learned policy, on average: the disadvantaged in admission rate by"
         " 25.0 points [25.0, 25.0]."
     )
-    assert first[1].startswith("With the learned policy compared with “base”: worse in profit")
+    assert first[1].startswith("The learned policy compared with “base”: worse in profit")
     assert "worse in profit (3,150 dollars instead of 4,150)" in first[1]
     assert "no clear difference in" in first[1]
     assert [line.partition(":")[0] for line in groups] == [
-        "For the advantaged, with the learned policy compared with “base”",
-        "For the disadvantaged, with the learned policy compared with “base”",
+        "For the advantaged, the learned policy compared with “base”",
+        "For the disadvantaged, the learned policy compared with “base”",
         "Worse off with the baseline “base”, on average",
     ]
     assert "better in admission rate (75.0% instead of 50.0)" in groups[0]
@@ -256,7 +256,7 @@ def test_a_few_seeds_that_are_too_few_to_tell_are_told_one_by_one(env, made_up_e
     (line,) = [x for x in verdicts.overall(apart, base, env, False) if "profit" in x]
     assert "too few seeds to tell: profit (3,150, −2,850 by seed instead of" in line
     assert verdicts.gap_sentence(apart, env) == (
-        "With the learned policy 2 seeds are too few to tell who is worse off in admission rate"
+        "With the learned policy, 2 seeds are too few to tell who is worse off in admission rate"
         " (the disadvantaged by 25.0 points, the advantaged by 20.0 points)."
     )
     # each of two seeds is clearly worse, and the interval over both holds 0 all the same

@@ -59,7 +59,7 @@ def in_short(page: Measured) -> list[str]:
     found, verdicts = list(failed), []
     for group, result, rules in zip(page.groups, page.learned, page.baselines, strict=True):
         rule = best(rules)
-        found.append(gap_sentence(result, group.env, several))
+        found.append(gap_sentence(result, group.env))
         verdicts.append(verdict(result, rules))
         if len(page.groups) <= MOST and _comparable(rule, result):
             found += wait_sentences(result, rule, group.env, several)

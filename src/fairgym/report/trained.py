@@ -77,7 +77,7 @@ def _in_short(group: RunGroup) -> dict[str, str]:
         "Versions": escaped(", ".join(f"{name} {v}" for name, v in versions.items() if v)),
         "Source commit": escaped(provenance.get("git_commit") or "not recorded"),
         "Device": escaped(f"{device.get('count', '')} x {device.get('kind', 'not recorded')}"),
-        "Begun": escaped(provenance.get("started", "")),
+        "Started": escaped(provenance.get("started", "")),
     }
     return row
 

@@ -161,14 +161,11 @@ def _compared_groups(env: Environment) -> dict[str, Rate]:
 
 
 def _start(result: Result, rule: Result, several: bool) -> str:
-    return (
-        f"“{result.name}” compared with “{rule.name}”"
-        if several
-        else f"with {who(result)} compared with “{rule.name}”"
-    )
+    own = f"“{result.name}”" if several else who(result)
+    return f"{own} compared with “{rule.name}”"
 
 
-def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
+def gap_sentence(result: Result, env: Environment) -> str:
     """Say which group is worse off in what, and by how much; "" if no rates are compared."""
     clear: dict[str, list[str]] = {}
     unclear, apart = [], []
@@ -188,20 +185,19 @@ def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
             apart.append(f"{small(rate.title)} ({by_seed})")
         elif np.isfinite(pair.gap.low):
             unclear.append(small(rate.title))
-    name = f"with {who(result)}"
-    parts = []
+    name, found = f"with {who(result)}", []
     if clear:
         each = [f"{those(group)} in {listed(of)}" for group, of in clear.items()]
-        parts.append(f"Worse off {name}, on average: {'; '.join(each)}")
+        found.append(f"Worse off {name}, on average: {'; '.join(each)}.")
     if apart:
-        seeds = f"{len(result.evaluations)} seeds are too few to tell who is worse off in"
-        parts.append(f"{'' if parts else f'{capital(name)} '}{seeds} {listed(apart)}")
+        seeds = len(result.evaluations)
+        start = "" if found else f"{capital(name)}, "
+        text = f"{start}{seeds} seeds are too few to tell who is worse off in"
+        found.append(f"{text} {'; '.join(apart)}.")
     if unclear:
-        start = "nobody clearly in"
-        if not parts:
-            start = f"{capital(name)} no group is clearly worse off in"
-        parts.append(f"{start} {listed(unclear)}")
-    return f"{'; '.join(parts)}." if parts else ""
+        start = "No group is" if found else f"{capital(name)}, no group is"
+        found.append(f"{start} clearly worse off in {listed(unclear)}.")
+    return " ".join(found)
 
 
 def _gaps_by_seed(result: Result, env: Environment, name: str) -> str:

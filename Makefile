@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all format docs notebook data lock clean .venv
+.PHONY: help demo test test-all format docs notebook pictures data lock clean .venv
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 10
@@ -50,6 +50,9 @@ docs: .venv ## build the site into site/
 
 notebook: .venv ## run the tutorials' cells and store their outputs
 	$(BIN)/python tools/notebook.py run docs/tutorials
+
+pictures: .venv ## make the pictures of the docs that are stale (from nothing: half an hour)
+	$(BIN)/python tools/pictures.py
 
 data: .venv ## rebuild the built-in data files
 	$(BIN)/python tools/build_data.py

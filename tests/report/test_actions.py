@@ -166,8 +166,8 @@ def test_sentences_tell_budgets_and_amounts(country_run):
         "Insurer: from epoch 1 to 2, mean premium rises from 0.20 to 0.60 of the maximum." in told
     )
     assert told[1] == (
-        "Planner: after training the largest share of the budget goes to beds, 0.70, from 0.50 at"
-        " first; of that West gets the largest part, 0.60."
+        "Planner: after training, the largest share of the budget goes to beds, 0.70 (0.50 at"
+        " first); within it, West gets the largest part, 0.60."
     )
 
 

@@ -232,7 +232,7 @@ def test_whom_a_priority_favours_is_spearmans_correlation(crowd):
     for name, each in expected.items():
         assert found[name] == pytest.approx(np.mean(each), abs=1e-6)
     (told,) = findings.order_sentences(learned, env, False)
-    assert told.startswith("Disbursement: when an episode ends, priority is ")
+    assert told.startswith("Disbursement: at the end of an episode, priority is ")
     told, strong = words(told), {n: r for n, r in found.items() if abs(r) >= findings.FAVOURS}
     # of features that say the same the first one is told
     told_once = {r: n for n, r in reversed(strong.items())}
@@ -241,7 +241,7 @@ def test_whom_a_priority_favours_is_spearmans_correlation(crowd):
     for name in first:
         way = "a higher" if strong[name] > 0.0 else "a lower"
         assert f"{way} {words(name)} ({number(strong[name])})" in told
-    assert ("tied to no feature" in told) == (not first)
+    assert ("related to none of" in told) == (not first)
 
 
 def test_what_a_higher_action_does_is_told_once(measured, written):

@@ -178,7 +178,7 @@ def test_a_gap_that_always_points_one_way_is_told_with_its_sign(env, made_up_res
     )
     assert "p = " not in swapped
     unclear = told(True, rates + np.array([0.0, 0.1]))
-    assert unclear == "With “a” no group is clearly worse off in admission rate."
+    assert unclear == "With “a”, no group is clearly worse off in admission rate."
     assert gap_sentence(made_up_result("a", True, 0.5), env) == ""
 
 
@@ -223,7 +223,7 @@ def test_undefined_measures_are_told(env, made_up_result):
     defined = {name: np.full(4, name != "wait_disparity") for name in env.metrics}
     result = made_up_result("rule", False, 0.5, defined=defined)
     assert findings.trouble_sentences(result, env) == [
-        "The baseline “rule”: there are episodes in which a measure is undefined, because nobody"
-        " counts in its denominator: wait disparity in 4 of 4.",
+        "The baseline “rule”: some measures are undefined in some episodes, because nobody counts"
+        " in their denominator: wait disparity in 4 of 4.",
     ]
     assert findings.trouble_sentences(made_up_result("fine", True, 0.5), env) == []

@@ -152,7 +152,7 @@ def test_the_table_of_status_has_the_means_at_the_end(baked):
     shown = [float(re.sub(r"<.*", "", cell).split(" ")[0]) for cell in cells[:4]]
     expected = [*got.mean(axis=0), np.ptp(got, axis=1).mean()]
     np.testing.assert_allclose(shown, expected, atol=0.05)
-    assert "“Welfare” and “Seldom” judge" in content and "by which “Balance” judges" in content
+    assert "“Welfare” and “Seldom” score" in content and "which “Balance” scores" in content
 
 
 def test_rates_of_people_have_a_table_and_lines_of_their_own(baked):
@@ -294,7 +294,7 @@ def test_a_page_on_people_who_are_told_apart(folder):
         assert re.sub(r"<[^>]+>|\s", "", content), name
     titles = {name: title for name, title, _ in sections}
     assert titles["stakeholders"] == "Status per person"
-    for words in ("Gini welfare of", "Welfare", "A scheme is", "share of the steps", "person 2"):
+    for words in ("Gini welfare of", "Welfare", "A scheme is", "share of steps", "person 2"):
         assert words in page
     assert "--episodes 2 --seed 1 --scheme gini" in page and "schemes=['gini']" in page
     assert "present goes from" not in page  # the mean of three people is no finding

@@ -36,17 +36,17 @@ def test_the_first_lines_say_who_decided_and_what_came_out(page):
         del lines[0]
     assert re.match("(Worse off with|With) the learned policy", lines[0])
     (score,) = [line for line in lines if line.startswith("By the objective")]
-    assert re.match("By the objective the learned policy does (neither|better|worse)", score)
+    assert re.match("By the objective, the learned policy is (neither|better|worse)", score)
     count = len(fairgym.make("loan", population=60, horizon=20).spec.baselines)
     (told,) = re.findall("<p>Admissions.*?</p>", top)
     assert plain(told).startswith(
         "Admissions, disbursement and debt management decide about 60 people over 20 months, in a"
-        " simulation. A computer learned by trial and error (algorithm f-macem) how they should"
-        " decide; it was told to raise one score, the objective “uniform”, made of profit,"
+        " simulation. The algorithm f-macem learned by trial and error how they should decide. It"
+        " maximised the objective “uniform”, a weighted sum of profit,"
     )
     assert plain(told).endswith(
-        f"The learned policy was then tried beside {count} baselines, which are fixed rules, in the"
-        " same 4 episodes: the same people and random draws for all."
+        f"The learned policy was then measured beside {count} baselines (fixed policies), in the"
+        " same 4 episodes, with the same people and random draws."
     )
 
 
@@ -61,7 +61,7 @@ def test_every_word_is_explained(page):
     words = plain(page.partition('id="words"')[2].partition("</details>")[0])
     for word in ("policy", "baseline", "episode", "objective", "epoch", "disparity"):
         assert re.search(rf"\bAn? {word} is ", words), word
-    assert "a seed is" in words and "95% interval, made so" in words and "leaves out 0" in words
+    assert "a seed is" in words and "95% confidence interval" in words and "excludes 0" in words
     assert "do not overlap" not in page
 
 
@@ -118,22 +118,22 @@ def test_the_verdict_follows_the_paired_difference(made_up_result, made_up_evalu
         return verdicts.verdict(made_up_result("learned policy", True, value), base)
 
     assert say(0.9) == (
-        "By the objective the learned policy does better than the best of 2 baselines, “base”:"
-        " 0.90 [0.88, 0.92] beside 0.50 [0.48, 0.52], a difference of 0.40 [0.40, 0.40]."
+        "By the objective, the learned policy is better than the best of 2 baselines, “base”:"
+        " 0.90 [0.88, 0.92] against 0.50 [0.48, 0.52], a difference of 0.40 [0.40, 0.40]."
     )
-    assert "does worse than the best of 2" in say(0.1) and "of −0.40 [−0.40, −0.40]." in say(0.1)
-    assert say(0.5).startswith("By the objective the learned policy does as the best of 2 bas")
+    assert "is worse than the best of 2" in say(0.1) and "of −0.40 [−0.40, −0.40]." in say(0.1)
+    assert say(0.5).startswith("By the objective, the learned policy equals the best of 2 bas")
     near = made_up_result("learned policy", True, 0.5, objective=np.array([0.5, 0.5, 0.51, 0.5]))
-    assert "does neither clearly better nor clearly worse than" in verdicts.verdict(near, base)
+    assert "is neither clearly better nor clearly worse than" in verdicts.verdict(near, base)
     single, rule = (
         Result(name, learned, (made_up_evaluation(x, objective=np.array([x])),))
         for name, learned, x in (("a", True, 0.9), ("b", False, 0.5))
     )
     assert verdicts.verdict(single, [rule]) == (
-        "By the objective “a” reaches 0.90 beside 0.50 for the baseline, “b”. One episode says"
-        " nothing of chance."
+        "By the objective, “a” scores 0.90 against 0.50 for the baseline, “b”. One episode gives no"
+        " interval."
     )
-    assert "no baseline is there" in verdicts.verdict(single, [])
+    assert "there is no baseline" in verdicts.verdict(single, [])
 
 
 def test_a_baseline_that_failed_is_not_the_best(made_up_result):
@@ -159,15 +159,16 @@ def test_failures_come_first_and_say_what_failed_and_when(
     lines = summary.in_short(made_up_page(group, [own], [rules]))
     assert lines[0].startswith(
         "The learned policy failed: in 2 of 4 episodes the bank goes bankrupt before the end, on"
-        " average after 3.5 of 20 months. Its other numbers count the time until then"
+        " average after 3.5 of 20 months. Its other numbers cover the time until then"
     )
     (score,) = [line for line in lines if line.startswith("By the objective")]
     assert score == (
-        "By the objective the learned policy reaches 0.50 [0.48, 0.52] beside 0.40 [0.38, 0.42] for"
-        " the only baseline that did not fail, “base”; it failed, so that the two do not compare."
+        "By the objective, the learned policy scores 0.50 [0.48, 0.52] against 0.40 [0.38, 0.42]"
+        " for the only baseline that did not fail, “base”. Not comparable, because the learned"
+        " policy failed."
     )
     assert lines[-1] == "Baselines that failed: “rash” in 2 of 4 episodes."
-    compared = "With the learned policy compared with “base”: "
+    compared = "The learned policy compared with “base”: "
     assert not any(line.startswith(compared) for line in lines)
     fine = made_up_page(group, [made_up_result("learned policy", True, 0.5)], [rules[:1]])
     fine = summary.in_short(fine)
@@ -204,12 +205,12 @@ def test_what_is_better_for_whom(env, made_up_evaluation, made_up_page, made_up_
         "Worse off with the learned policy, on average: the disadvantaged in admission rate by"
         " 25.0 points [25.0, 25.0]."
     )
-    assert first[1].startswith("With the learned policy compared with “base”: worse in profit")
+    assert first[1].startswith("The learned policy compared with “base”: worse in profit")
     assert "worse in profit (3,150 dollars instead of 4,150)" in first[1]
     assert "no clear difference in" in first[1]
     assert [line.partition(":")[0] for line in groups] == [
-        "For the advantaged, with the learned policy compared with “base”",
-        "For the disadvantaged, with the learned policy compared with “base”",
+        "For the advantaged, the learned policy compared with “base”",
+        "For the disadvantaged, the learned policy compared with “base”",
         "Worse off with the baseline “base”, on average",
     ]
     assert "better in admission rate (75.0% instead of 50.0)" in groups[0]
@@ -236,7 +237,7 @@ def test_no_wait_is_better_where_another_share_is_served(env, made_up_evaluation
     assert env.spec.finished_only, "of the loan's waits it is known who is served"
     quick, slow = result(0.2, 3.0), result(0.9, 8.0)
     for line in verdicts.for_groups(quick, slow, env, False):
-        same = line.partition("not equally many come to the end of it:")[2]
+        same = line.partition("because the numbers of people served differ:")[2]
         assert " wait of those paid out (3.00 months instead of 8.00)" in same
         assert line.index("ever paid out") < line.index(" wait of those")
     for line in verdicts.for_groups(result(0.9, 3.0), slow, env, False):
@@ -256,7 +257,7 @@ def test_a_few_seeds_that_are_too_few_to_tell_are_told_one_by_one(env, made_up_e
     (line,) = [x for x in verdicts.overall(apart, base, env, False) if "profit" in x]
     assert "too few seeds to tell: profit (3,150, −2,850 by seed instead of" in line
     assert verdicts.gap_sentence(apart, env) == (
-        "With the learned policy 2 seeds are too few to tell who is worse off in admission rate"
+        "With the learned policy, 2 seeds are too few to tell who is worse off in admission rate"
         " (the disadvantaged by 25.0 points, the advantaged by 20.0 points)."
     )
     # each of two seeds is clearly worse, and the interval over both holds 0 all the same
@@ -276,7 +277,9 @@ def test_an_objective_is_made_of_what_tables_call_its_metrics(bare_run):
     env = fairgym.make("epidemic")
     run = bare_run(RunConfig("epidemic", objective="published"), env, [{"epoch": 1}], "/z")
     run.objective = Objective.published(env)
-    assert summary._aim(group_runs([run])).endswith("“published”, made of people not infected")
+    assert summary._aim(group_runs([run])).endswith(
+        "“published”, a weighted sum of people not infected"
+    )
 
 
 def test_fixed_agents_and_several_configurations_are_told(
@@ -293,7 +296,7 @@ def test_fixed_agents_and_several_configurations_are_told(
     results = [made_up_result(group.name, True, 0.5) for group in groups]
     _, made, tried = summary.setting(made_up_page(groups, results, [[], []]))
     assert "how debt management should decide, while admissions and disbursement follow" in made
-    assert made.endswith("raise a score, the objective, of which each configuration has its own.")
-    assert tried.startswith("The learned policies were then tried in the same 4 episodes")
+    assert made.endswith("maximised an objective of its own in each configuration.")
+    assert tried.startswith("The learned policies were then measured in the same 4 episodes")
     (_, one, _) = summary.setting(made_up_page(groups[:1], results[:1], [[]]))
-    assert one.endswith("raise one score, the objective “uniform”, made of profit.")
+    assert one.endswith("maximised the objective “uniform”, a weighted sum of profit.")

@@ -171,13 +171,15 @@ def test_a_failure_comes_first_and_is_not_bold(tmp_path):
     first, second, *_, last = lines
     assert first == (
         "The learned policy failed: in all 3 episodes the alarm breaks before the end, on average"
-        " after 2 of 4 hours. Its other numbers count the time until then: they do not compare"
-        " with those of policies that go on to the end."
+        " after 2 of 4 hours. Its other numbers cover the time until then, so do not compare"
+        " them with those of policies that reached the end."
     )
     assert second.startswith("Worse off with the learned policy, on average: ")
     assert not any("compared with" in line for line in lines), "a policy that failed"
-    assert last.startswith("By the objective the learned policy reaches ")
-    assert last.endswith("for the baseline, “sleep”; it failed, so that the two do not compare.")
+    assert last.startswith("By the objective, the learned policy scores ")
+    assert last.endswith(
+        "for the baseline, “sleep”. Not comparable, because the learned policy failed."
+    )
     table = page.partition('id="results"')[2].partition("</table>")[0]
     cells = re.findall(r"<td>(.*?)</td>", table)
     learned, asleep = cells[::2], cells[1::2]

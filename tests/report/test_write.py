@@ -112,7 +112,7 @@ def test_the_page_carries_the_numbers(written, measured):
 def test_who_is_worse_off_stands_beside_permuted_groups(written):
     text = Page(written.read_text(encoding="utf-8"))
     assert "gaps" in text.names and "Who is worse off" in text.text
-    assert "permuted, mean" in text.text
+    assert "null, mean" in text.text
 
 
 def test_those_who_still_wait_are_told(written):
@@ -136,9 +136,9 @@ def test_configurations_are_compared(both):
     assert not page.open
     for name in ("objective uniform", "objective direct"):
         # each against the baselines by its own objective
-        assert f"By the objective “{name}” " in page.text
+        assert f"By the objective, “{name}” " in page.text
     assert "More findings" in page.text and both.partition("<figure")[0].count("<li>") == 6
-    start = page.text.index("Each group's own rate over whole episodes")
+    start = page.text.index("Rate of each group over whole episodes")
     by_group = page.text[page.text.rindex("By group", 0, start) : start]
     for name in ("objective uniform", "objective direct"):
         assert by_group.count(name) == 5  # one row for each rate that is compared

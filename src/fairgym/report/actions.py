@@ -24,13 +24,13 @@ MOST_LINES = 12  # options that have a line each; of more, each is a row of a he
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """One panel: the elements of an agent's action that are drawn together.
+    """Elements of an agent's action that are drawn together in one panel.
 
     Attributes:
-        agent: the agent whose action it is.
-        title: in words.
-        elements: elements drawn as lines; empty for a heat map.
-        blocks: blocks of shares drawn as rows of a heat map; empty for lines.
+        agent: The agent whose action it is.
+        title: In words.
+        elements: Elements drawn as lines; empty for a heat map.
+        blocks: Blocks of shares drawn as rows of a heat map; empty for lines.
     """
 
     agent: str
@@ -45,7 +45,7 @@ class Panel:
 
 
 def line_panels(env: Environment) -> list[Panel]:
-    """The panels of the agents that set numbers or units, or choose one of a few options."""
+    """Return the panels of agents that set numbers or units, or choose among a few options."""
     found = []
     for agent in env.agents:
         space, who = env.action_space(agent), title(agent)
@@ -68,7 +68,7 @@ def line_panels(env: Environment) -> list[Panel]:
 
 
 def map_panels(env: Environment) -> list[Panel]:
-    """The panels of the agents that divide budgets or choose among many, in their order.
+    """Return the panels of agents that divide budgets or choose among many options.
 
     A budget has a panel; blocks that split one share each share one.
     """
@@ -99,7 +99,7 @@ LINE_HEIGHT, MAP_ROW, MAP_FRAME = 2.35, 0.2, 1.0  # inches
 
 @style.styled
 def mean_actions(runs: Sequence[Run] | Sequence[RunGroup]) -> Figure:
-    """Mean actions of the agents over training.
+    """Draw the agents' mean actions over training.
 
     Numbers in [0, 1] are lines, one colour per group that an element is for; per-person actions
     are the mean over the people the agent sees. Choices are the share of steps in which each option
@@ -108,7 +108,7 @@ def mean_actions(runs: Sequence[Run] | Sequence[RunGroup]) -> Figure:
     further.
 
     Args:
-        runs: runs as loaded, or groups of them. Each configuration has its own panels; lines and
+        runs: Runs as loaded, or groups of them. Each configuration has its own panels; lines and
             colours are means over seeds, shades run from the lowest to the highest seed.
     """
     groups = groups_of(runs)
@@ -146,7 +146,7 @@ def mean_actions(runs: Sequence[Run] | Sequence[RunGroup]) -> Figure:
 
 
 class _Strip(NamedTuple):
-    """Panels of one configuration beside each other, with room for `columns` of them."""
+    """A row of panels of one configuration, with room for `columns` of them."""
 
     group: RunGroup
     panels: list[Panel]
@@ -155,7 +155,7 @@ class _Strip(NamedTuple):
 
 
 def _strips(group: RunGroup) -> Iterator[_Strip]:
-    """Rows of lines, then rows of heat maps."""
+    """Yield rows of lines, then rows of heat maps."""
     lines, maps = line_panels(group.env), map_panels(group.env)
     room = 0.15 if group.label else 0.0
     for start in range(0, len(lines), LINES):
@@ -168,7 +168,7 @@ def _strips(group: RunGroup) -> Iterator[_Strip]:
 
 
 def _map_limits(strips: Sequence[_Strip]) -> dict[tuple[str, str], float]:
-    """End of the scale of each heat map, (agent, title) -> limit, shared by configurations."""
+    """Return the upper end of each heat map's scale, the same for all configurations."""
     highest: dict[tuple[str, str], float] = {}
     for strip in strips:
         for panel in strip.panels:
@@ -181,7 +181,7 @@ def _map_limits(strips: Sequence[_Strip]) -> dict[tuple[str, str], float]:
 
 
 def _legend(groups: Sequence[RunGroup]) -> list[Line2D]:
-    """The groups of people, where there are lines for each."""
+    """Return the legend of the groups, where each has a line."""
     names = list(dict.fromkeys(n for g in groups if _uses_groups(g.env) for n in g.env.spec.groups))
     return [Line2D([], [], label=words(n), **style.group_line(i)) for i, n in enumerate(names)]
 
@@ -231,7 +231,7 @@ def _lines(axis: Axes, group: RunGroup, panel: Panel) -> None:
 
 
 def _limit(highest: float) -> float:
-    """End of a scale from 0: that of shares, or a whole number of units."""
+    """Return the upper end of a scale from 0: that of shares, or a whole number of units."""
     return next((t for t in (0.25, 0.5, 1.0) if highest <= t), math.ceil(highest))
 
 
@@ -283,7 +283,7 @@ def _heat_map(axis: Axes, group: RunGroup, panel: Panel, limit: float) -> None:
 def _heading(
     axis: Axes, group: RunGroup, agent: str, block: Sequence[Element], place: float
 ) -> None:
-    """Name of what a block splits, and how much of the budget it gets in the end."""
+    """Write what a block splits, and its final share of the budget."""
     last = number(_curve(group, agent, block[0].of).mean[-1])
     name = whole(group.env.action_space(agent), block)
     axis.text(
@@ -297,7 +297,7 @@ def _heading(
 
 
 def _beside(axis: Axes, y: float, text: str, shift: tuple[int, int] = (0, 0)) -> None:
-    """Small text at the right of a row."""
+    """Write small text to the right of a row."""
     axis.annotate(
         text,
         (1.0, y),

@@ -24,12 +24,12 @@ BINS = (12, 40)  # fewest and most
 
 @style.styled
 def core_attribute_distribution(evaluations: Evaluations, env: Environment) -> Figure:
-    """The core attribute per group at the start and at the end of an episode.
+    """Draw the core attribute per group at the start and at the end of an episode.
 
     Args:
-        evaluations: one evaluation, or policy name -> evaluation (or several, pooled). Policies
+        evaluations: One evaluation, or policy name -> evaluation (or several, pooled). Policies
             that start with the same people share a panel for the start.
-        env: the environment they were made in.
+        env: The environment they were made in.
 
     Returns:
         A figure with one panel for the start and one for each policy's end, on common axes; each
@@ -87,7 +87,7 @@ def core_attribute_distribution(evaluations: Evaluations, env: Environment) -> F
 
 
 def _edges(moments: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Edges of the bins of all panels, as many as the smallest group fills."""
+    """Return the bin edges of all panels; their number follows the smallest group."""
     everyone = np.concatenate([attribute.reshape(-1) for attribute, _ in moments])
     low, high = np.quantile(everyone, [0.001, 0.999])
     sizes = np.concatenate([np.unique(group, return_counts=True)[1] for _, group in moments])
@@ -96,13 +96,13 @@ def _edges(moments: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 def _histogram(values: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, float]:
-    """Percent of the values in each bin, and their mean; zeros and NaN if there are none."""
+    """Return the percentage of the values in each bin, and the mean; 0 and NaN without values."""
     counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
     return 100 * counts / max(values.size, 1), float(values.mean()) if values.size else np.nan
 
 
 def _keep(panel: Axes, group: str, edges: np.ndarray, shares: np.ndarray) -> None:
-    """Remember the bars of a group at the middles of the bins."""
+    """Remember a group's bars, at the middle of each bin."""
     for middle, share in zip((edges[1:] + edges[:-1]) / 2, shares, strict=True):
         keep(panel, group, middle, share)
 
@@ -124,7 +124,7 @@ def _overlaid(
 def _lanes(
     panel: Axes, spread: Sequence[Spread], edges: np.ndarray, groups: Sequence[str], highest: float
 ) -> None:
-    """One lane per group, all to one scale, the mean as a line with its number at the right."""
+    """Draw one lane per group on one scale, with the mean as a line and a number at the right."""
     floors = np.arange(len(groups))[::-1]
     for code, (floor, (shares, mean)) in enumerate(zip(floors, spread, strict=True)):
         panel.axhline(floor, color=style.GRID, lw=0.8)

@@ -1,4 +1,4 @@
-"""Numbers of a figure: what is drawn is remembered, for a table beside it."""
+"""Numbers of a figure: drawn values are remembered, for a table beside it."""
 
 import math
 import weakref
@@ -13,7 +13,7 @@ BAND_ALPHA = 0.18
 
 
 class Drawn(NamedTuple):
-    """One value of a figure, with the ends of its interval or band, NaN where there is none."""
+    """One value of a figure, with the ends of its interval or band (NaN without one)."""
 
     axes: Axes
     series: str
@@ -28,7 +28,7 @@ _TITLES: weakref.WeakKeyDictionary[Axes, tuple[str, str]] = weakref.WeakKeyDicti
 
 
 def keep(axes: Axes, *row: Any) -> None:
-    """Remember a value that is drawn, for `numbers_of`: its series, x, value, low, high."""
+    """Remember a drawn value for `numbers_of`: its series, x, value, low and high."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     _DRAWN.setdefault(figure, []).append(Drawn(axes, *row))
@@ -53,14 +53,14 @@ def curve(
     """Draw a line with its band, and remember the numbers.
 
     Args:
-        axes: the panel.
-        x: places of the points.
-        mean: the line.
-        low: lower edge of the band; None for a line without one.
-        high: upper edge.
-        label: whose line it is.
-        alpha: opacity of the band.
-        **look: for `Axes.plot`.
+        axes: The panel.
+        x: Places of the points.
+        mean: The line.
+        low: Lower edge of the band; None for a line without one.
+        high: Upper edge.
+        label: Whose line it is.
+        alpha: Opacity of the band.
+        **look: For `Axes.plot`.
     """
     axes.plot(x, mean, label=label, zorder=3, **look)
     band = low is not None and high is not None
@@ -72,10 +72,10 @@ def curve(
 
 
 def numbers_of(figure: Figure) -> list[dict[str, object]]:
-    """The numbers that a figure draws, a row for each point, for a table.
+    """Return the numbers that a figure draws, one row per point.
 
     Args:
-        figure: one that a function of `fairgym.report` has drawn.
+        figure: One that a function of `fairgym.report` has drawn.
 
     Returns:
         "panel", "of" (the line below its title), "series", "axis" (what x is, "" for a word), "x",

@@ -1,4 +1,4 @@
-"""Figures of rates and of the parts of the people over the steps of an episode."""
+"""Figures of rates and of subgroups over the steps of an episode."""
 
 import warnings
 from collections.abc import Sequence
@@ -28,16 +28,16 @@ SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
 @style.styled
 def group_rates(evaluations: Evaluations, env: Environment) -> Figure:
-    """Rates that disparities compare, per group over the episode.
+    """Draw the rates that disparities compare, per group over an episode.
 
     Args:
-        evaluations: one evaluation made with `trace=True`, or policy name -> evaluation (or
+        evaluations: One evaluation made with `trace=True`, or policy name -> evaluation (or
             several, pooled); each policy has a row of panels.
-        env: the environment they were made in.
+        env: The environment they were made in.
 
     Returns:
-        A figure: the rate over all steps so far, mean over episodes, with a band that holds nine
-        of ten episodes.
+        A figure: the rate over all steps so far, mean over episodes, with a band that holds 90% of
+        the episodes.
     """
     named = named_evaluations(evaluations)
     compared = disparities(env)
@@ -76,7 +76,7 @@ def group_rates(evaluations: Evaluations, env: Environment) -> Figure:
 
 
 def _compared(env: Environment) -> list[Line2D]:
-    """The legend of the groups, or people, whose rates are compared."""
+    """Return the legend of the groups, or people, whose rates are compared."""
     every = [rate_parts(env, metric.rate) for metric in disparities(env).values()]
     names = max((few(np.zeros(len(parts)), parts)[1] for parts in every), key=len, default=[])
     return [Line2D([], [], label=name, **style.group_line(i)) for i, name in enumerate(names)]
@@ -99,11 +99,11 @@ def _rate_lines(panel: Axes, rates: np.ndarray, groups: Sequence[str]) -> None:
 
 
 def _common_scale(alike: Sequence[tuple[Axes, np.ndarray]]) -> None:
-    """One scale for all panels of a rate, so that policies can be compared.
+    """Give all panels of a rate one scale, so that policies can be compared.
 
-    It holds the lines, and the bands after the first tenth of the episode, in which few people
-    have been counted; it begins at 0 unless all that lies far above, and spans a tenth of the
-    highest at least, so that no small gap looks large.
+    It covers the lines, and the bands after the first tenth of the episode, when few people have
+    been counted yet. It begins at 0 unless all values are far above, and spans at least a tenth of
+    the highest value, so that no small gap looks large.
     """
     values = []
     for _, rates in alike:
@@ -126,13 +126,13 @@ def _common_scale(alike: Sequence[tuple[Axes, np.ndarray]]) -> None:
 
 @style.styled
 def part_curves(evaluations: Evaluations, env: Environment, partition: str) -> Figure:
-    """Standing of the parts of the people (regions) over the episode: a line for each.
+    """Draw a line per subgroup (region) over an episode: its core attribute and its stages.
 
     Args:
-        evaluations: one evaluation made with `trace=True`, or policy name -> evaluation (or
+        evaluations: One evaluation made with `trace=True`, or policy name -> evaluation (or
             several, pooled); each policy has a row of panels.
-        env: the environment they were made in.
-        partition: a key of `env.spec.partitions`.
+        env: The environment they were made in.
+        partition: A key of `env.spec.partitions`.
 
     Returns:
         A figure: the mean core attribute and the share of people in each stage, means over the

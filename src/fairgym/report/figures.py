@@ -17,65 +17,63 @@ from fairgym.report.svg import Captioned
 from fairgym.results.labels import disparities, has_people, has_population, rate_parts, words
 
 _GROUPS = (
-    "A point is the mean rate of a group, the bar through it its 95% interval; the arrow below a"
-    " panel points to the better side. Learned policies stand above the best baseline. {size}"
+    "A point is the mean rate of a group, and the bar its 95% interval. The arrow below a panel"
+    " points to the better side. Learned policies stand above the best baseline. {size}"
 )
 _COMPARISON = (
-    "A point is a mean over episodes, the bar through it its 95% interval. Circles are learned"
-    " policies, squares fixed ones that need no training. The arrow below a panel points to the"
-    " better side. All policies meet the same episodes, so that they can differ clearly although"
-    " their bars overlap: the table marks those that are not clearly apart from the best.{null}"
+    "A point is a mean over episodes, and the bar its 95% interval. Circles are learned policies;"
+    " squares are fixed policies, which need no training. The arrow below a panel points to the"
+    " better side. All policies are measured in the same episodes, so two can differ clearly even"
+    " where their bars overlap. The table marks those not clearly different from the best.{null}"
     " {size}"
 )
 _NULL = (
-    " Grey bars behind disparities: 95% of the means that come out when the people's groups are"
-    " permuted."
+    " Grey bars behind disparities end at the 95% quantile of the null distribution (permuted"
+    " groups)."
 )
 _LEARNING = (
-    "How the learned policy did after each epoch of training, on the objective it was trained for"
-    " and on every measure; the arrow in a title says which way is better. {band} A measure that is"
-    " undefined in an epoch is drawn as 0.{references}"
+    "The learned policy after each epoch of training: its objective and every measure. The arrow in"
+    " a title shows which way is better. {band} A measure that is undefined in an epoch is drawn as"
+    " 0.{references}"
 )
 _ACTIONS = (
-    "Each agent's average decision over an episode, after each epoch of training, for each group"
-    " where the agent decides by group.{per_person}{choices} {band}{budgets}{each}"
+    "Each agent's mean action over an episode, after each epoch of training; by group where the"
+    " agent decides by group.{per_person}{choices} {band}{budgets}{each}"
 )
-_CHOICES = (
-    " Of an agent that chooses among options it is the share of the steps in which it chose each."
-)
-_PER_PERSON = " A number that is set for every person is the mean over the people the agent sees."
+_CHOICES = " For an agent that chooses among options: the share of steps in which it chose each."
+_PER_PERSON = " A number set for every person is averaged over the people the agent sees."
 _CORE_ATTRIBUTE = (
-    "How the {attribute} is spread within each group when an episode begins and when it ends. Each"
-    " group's bars add up to 100%, so that a small group looks as large as a large one; dashed"
-    " lines are the groups' means. The standardised mean difference is the distance between {two}"
-    " in standard deviations: 0 is no gap, 0.2 a small one, 0.8 a large one.{each}"
+    "Distribution of the {attribute} within each group at the start and at the end of an episode."
+    " Each group's bars add up to 100%, whatever its size; vertical lines are the groups' means."
+    " The standardised mean difference is the distance between {two} in standard deviations: 0 is"
+    " no gap, 0.2 a small one, 0.8 a large one.{each}"
 )
 _GROUP_RATES = (
-    "Every rate that a disparity compares, counted from the start of the episode up to each step:"
-    " {apart} at the right end is the disparity of an episode. Lines are means over episodes, the"
-    " shade holds nine of ten of them; a line begins where its rate is first defined. Scales need"
+    "Every rate that a disparity compares, counted from the start of the episode up to each step."
+    " At the right end, {apart} is the disparity of an episode. Lines are means over episodes;"
+    " bands hold 90% of the episodes. A line begins where its rate is first defined. Some scales do"
     " not begin at 0.{each} {size}"
 )
 _SCHEMES = (
-    "Score of each fairness scheme, counted from the start of the episode up to each step; at the"
-    " right end it is the score of the episode. Lines are means over episodes, in grey those of the"
-    " fixed policies; a shade holds nine of ten episodes of a learned one. {size}"
+    "Score of each fairness scheme, counted from the start of the episode up to each step. At the"
+    " right end it is the score of the episode. Lines are means over episodes, grey for fixed"
+    " policies; bands hold 90% of a learned policy's episodes. {size}"
 )
 _STATUS = (
-    "What each of those concerned has got, which is what the schemes judge: means over episodes"
-    " after each step.{each}"
+    "What each stakeholder has received, which the schemes score: means over episodes after each"
+    " step.{each}"
 )
 _WAITS = (
-    "At the left, of those who begin to wait, the share that still does after a time, those who"
-    " wait at an episode's end included (Kaplan-Meier). Then the share of all people who wait at"
-    " each step, and the median of the times that they have waited so far: means over episodes,"
-    " of medians over those in which somebody waits. Grey lines are the fixed policies; a shade"
-    " holds nine of ten episodes of a learned one. {size}"
+    "Left: of those who begin to wait, the share that still waits after a given time. People who"
+    " wait at an episode's end are included (Kaplan-Meier). Middle: the share of all people who"
+    " wait at each step. Right: the median time that they have waited so far, over the episodes in"
+    " which somebody waits. Lines are means over episodes, grey for fixed policies; bands hold 90%"
+    " of a learned policy's episodes. {size}"
 )
 _PARTS = (
-    "How the people of each {partition} stand at each step: their mean {attribute} and the share of"
-    " them in each stage, means over the people of all episodes that are still running. Scales need"
-    " not begin at 0.{each}"
+    "The people of each {partition} at each step: their mean {attribute}, and the share in each"
+    " stage. Means are over the people of all episodes still running. Some scales do not begin at"
+    " 0.{each}"
 )
 
 
@@ -83,7 +81,7 @@ def plot_all(page: Measured) -> dict[str, Captioned]:
     """Draw every figure of a report, in the order of the page.
 
     Args:
-        page: what was measured.
+        page: What was measured.
 
     Returns:
         Name -> figure with its heading, its caption and the call that draws it.
@@ -93,7 +91,7 @@ def plot_all(page: Measured) -> dict[str, Captioned]:
     def draw(
         name: str, heading: str, caption: str, function: Callable[..., Figure], *given: str
     ) -> None:
-        """Draw by attributes of `page`, or by texts in quotation marks."""
+        """Draw from attributes of `page`, or from texts in quotation marks."""
         values = [
             text[1:-1] if text.startswith('"') else operator.attrgetter(text)(page)
             for text in given
@@ -116,11 +114,11 @@ def plot_all(page: Measured) -> dict[str, Captioned]:
     draw("actions", "What the agents decide", _ACTIONS, mean_actions, "groups")
     if env.spec.schemes:
         draw("schemes", "Fairness over an episode", _SCHEMES, scheme_curves, "shown", "env")
-        heading = "Who has got what over an episode"
+        heading = "Who has received what over an episode"
         draw("status", heading, _STATUS, status_curves, "learned", "env")
     draw("learning", "Learning curves", _LEARNING, learning_curves, "groups", "references")
     if people:
-        heading = f"Where the groups stand: {texts['attribute']}"
+        heading = f"Core attribute: {texts['attribute']}"
         draw(
             "core-attribute",
             heading,
@@ -141,14 +139,14 @@ def plot_all(page: Measured) -> dict[str, Captioned]:
 
 
 def _texts(page: Measured) -> dict[str, str]:
-    """Parts of captions that depend on what is shown."""
+    """Return the parts of captions that depend on what is shown."""
     env, groups = page.env, page.groups
     seeds = max(len(group.runs) for group in groups)
     spaces = [env.action_space(agent) for agent in env.agents]
     per_person = any(space.per_entity for space in spaces)
-    two = "those means"
+    two = "the means"
     if len(env.spec.groups) > 2:
-        two = "the two of those means that are furthest apart,"
+        two = "the two means that are furthest apart,"
     compared = {rate_parts(env, metric.rate) for metric in disparities(env).values()}
     parts = "groups" if compared <= {env.spec.groups} else "people"
     apart = f"how far the {parts} are apart"
@@ -160,7 +158,7 @@ def _texts(page: Measured) -> dict[str, str]:
         "budgets": _about_budgets(env, seeds),
         "each": " Each configuration has its own panels." if len(groups) > 1 else "",
         "per_person": _PER_PERSON if per_person and has_people(env) else "",
-        "references": " Grey level lines are the fixed policies." if page.references else "",
+        "references": " Grey horizontal lines are the fixed policies." if page.references else "",
         "size": _size(page),
         "attribute": words(env.spec.core_attribute) if has_people(env) else "",
         "null": _NULL if any(one.evaluations[0].nulls for one in page.shown) else "",
@@ -172,34 +170,31 @@ def _texts(page: Measured) -> dict[str, str]:
 
 
 def _band(seeds: int) -> str:
-    """Meaning of the shades of lines over training."""
+    """Say what the shaded bands over training mean."""
     if seeds == 1:
         return "One seed was trained, so there is no band."
-    return (
-        f"Lines are means over {seeds} seeds; the shade runs from the lowest seed to the highest."
-    )
+    return f"Lines are means over {seeds} seeds; bands run from the lowest to the highest seed."
 
 
 def _size(page: Measured) -> str:
-    """Number of episodes and of trained seeds."""
+    """Say how many episodes and seeds there are."""
     episodes = page.learned[0].evaluations[0].episodes
-    told = "One episode" if episodes == 1 else f"{episodes:,} episodes"
+    count = "One episode" if episodes == 1 else f"{episodes:,} episodes"
     seeds = sorted({run.config.seed for group in page.groups for run in group.runs})
     several = f"s {', '.join(map(str, seeds))}" if len(seeds) > 1 else f" {seeds[0]}"
-    return f"{told} of each policy; learned ones of seed{several}."
+    return f"{count} of each policy; learned policies of seed{several}."
 
 
 def _about_budgets(env: Environment, seeds: int) -> str:
-    """Meaning of the heat maps, if there are any."""
+    """Explain the heat maps, if there are any."""
     panels = [panel for panel in map_panels(env) if not env.action_space(panel.agent).discrete]
     if not panels:
         return ""
-    text = " Budgets are heat maps: the shares of a column add up to 1, and the last epoch's stand"
-    text += " at the right"
+    text = " Budgets are heat maps: the shares of a column add up to 1; the last epoch's shares are"
+    text += " written at the right"
     if any(block[0].of for panel in panels for block in panel.blocks):
         text += (
-            ". What is split further has a block of its own, whose shares are of that part alone;"
-            " its heading says how much of the budget that part gets, which is how much the split"
-            " matters"
+            ". A part that is split further has its own block, with shares of that part alone; the"
+            " heading says how much of the budget the part gets"
         )
     return f"{text}. {'Colours are means over the seeds.' if seeds > 1 else ''}".rstrip()

@@ -1,4 +1,4 @@
-"""Sentences on people's standing, on what agents decide, and on what cannot be measured."""
+"""Sentences on people's core attribute, on what agents decide, and on undefined measures."""
 
 from collections.abc import Mapping
 
@@ -21,14 +21,14 @@ from fairgym.results.labels import (
 )
 from fairgym.results.numbers import estimate, number
 
-LEVEL = 0.05  # a mean action that moves by less is said to stay
-FAVOURS = 0.2  # least rank correlation of an action with a feature that is told
+LEVEL = 0.05  # a mean action that moves by less "stays"
+FAVOURS = 0.2  # least rank correlation of an action with a feature that is reported
 MOST_FEATURES = 4
-MOST_OPTIONS = 6  # of an agent that chooses, whose shares are all told
+MOST_OPTIONS = 6  # of an agent that chooses, whose shares are all reported
 
 
 def core_sentence(result: Result, env: Environment, several: bool) -> str:
-    """Change of the people's core attribute over an episode."""
+    """Say how the people's core attribute changes over an episode."""
     moves, gaps = [], []
     start = [core_values(env, e.people_start) for e in result.evaluations]
     end = [core_values(env, e.people_end) for e in result.evaluations]
@@ -59,7 +59,7 @@ def core_sentence(result: Result, env: Environment, several: bool) -> str:
 
 
 def action_sentences(group: RunGroup) -> list[str]:
-    """Change of the mean action of each agent that was trained."""
+    """Say how the mean action of each trained agent changes over training."""
     sentences, env = [], group.env
     where = f" with “{group.label}”" if group.label else ""
     for agent in env.agents:
@@ -85,7 +85,7 @@ def action_sentences(group: RunGroup) -> list[str]:
 
 
 def meaning_sentences(env: Environment) -> list[str]:
-    """What a higher action does, where its element declares it."""
+    """Say what a higher action does, where its element declares it."""
     found: dict[str, None] = {}
     for agent in env.agents:
         for element in env.action_space(agent).elements:
@@ -95,33 +95,35 @@ def meaning_sentences(env: Environment) -> list[str]:
 
 
 def order_sentences(result: Result, env: Environment, several: bool) -> list[str]:
-    """Whom a learned number per person favours: features that go with it in the last step."""
+    """Say which features go with a higher learned number per person in the last step."""
     found = []
     for agent in env.agents:
         correlations = order_correlations(result, env, agent)
         if not correlations:
             continue
-        told = {r: name for name, r in reversed(correlations.items()) if abs(r) >= FAVOURS}
-        order = sorted(told.items(), key=lambda item: -abs(item[0]))
+        strong = {r: name for name, r in reversed(correlations.items()) if abs(r) >= FAVOURS}
+        order = sorted(strong.items(), key=lambda item: -abs(item[0]))
         parts = [  # of two features that say the same, such as both ends of a range, the first
             f"{'a higher' if r > 0 else 'a lower'} {words(name)} ({number(r)})"
             for r, name in order[:MOST_FEATURES]
         ]
         what = words(env.action_space(agent).elements[0].label)
         where = f" with “{result.name}”" if several else ""
-        start = f"{title(agent)}{where}: when an episode ends, {what} is"
+        start = f"{title(agent)}{where}: at the end of an episode, {what} is"
         if parts:
             found.append(f"{start} higher for people with {listed(parts)} (rank correlations).")
         else:
-            found.append(f"{start} tied to no feature of theirs (all rank correlations are small).")
+            found.append(
+                f"{start} related to none of their features (all rank correlations are small)."
+            )
     return found
 
 
 def order_correlations(result: Result, env: Environment, agent: str) -> dict[str, float]:
-    """Feature -> Spearman's rank correlation with the number an agent sets per person.
+    """Return each feature's rank correlation with the number an agent sets per person.
 
-    The mean over the episodes whose people are known, after their last step, of those in which both
-    differ between people; what tells the group is left out, for the tables by group tell it.
+    Spearman's correlation after the last step, averaged over the episodes whose people are kept and
+    in which both vary. Features that identify the group are left out; the tables by group cover it.
     """
     features = env.observation_space(agent).features
     found: dict[str, list[float]] = {}
@@ -142,7 +144,7 @@ def order_correlations(result: Result, env: Environment, agent: str) -> dict[str
 
 
 def _budgets(space: Shares, means: Mapping[str, np.ndarray]) -> list[str]:
-    """Largest share of each budget, and its largest part if it is split."""
+    """Say which item gets the largest share of each budget, and how that share is split."""
     known = [block for block in space.blocks if {element.name for element in block} <= set(means)]
     found = []
     for budget in known:
@@ -151,20 +153,20 @@ def _budgets(space: Shares, means: Mapping[str, np.ndarray]) -> list[str]:
         top = max(budget, key=lambda element: means[element.name][-1])
         first, last = (number(means[top.name][i]) for i in (0, -1))
         text = (
-            f"after training the largest share of the budget goes to {words(top.title)},"
-            f" {last}, from {first} at first"
+            f"after training, the largest share of the budget goes to {words(top.title)},"
+            f" {last} ({first} at first)"
         )
         for split in known:
             if split[0].of == top.name:
                 most = max(split, key=lambda element: means[element.name][-1])
                 share = number(means[most.name][-1])
-                text += f"; of that {row_label(most)} gets the largest part, {share}"
+                text += f"; within it, {row_label(most)} gets the largest part, {share}"
         found.append(f"{text}.")
     return found
 
 
 def _choices(space: ActionSpace, curves: Mapping[str, Series]) -> str:
-    """Share of steps in which each option was chosen; of many the most and the least frequent."""
+    """Say how often each option was chosen; of many, the most and the least frequent."""
     chosen = [element for element in space.elements if element.name in curves]
     chosen.sort(key=lambda element: -curves[element.name].mean[-1])
     if len(chosen) > MOST_OPTIONS:
@@ -194,14 +196,14 @@ def _move(element: Element, curve: Series) -> str:
 
 
 def _after_number(unit: str) -> str:
-    """A unit as it stands behind a number: "0.60 of the maximum", "3.00 months"."""
+    """Return a unit as it follows a number: "0.60 of the maximum", "3.00 months"."""
     if unit in ("", "share"):
         return ""
     return f" {unit.removeprefix('share ')}"
 
 
 def trouble_sentences(result: Result, env: Environment) -> list[str]:
-    """Measures that could not be taken in some episodes."""
+    """Say which measures are undefined in some episodes."""
     values = {name: result.estimate(metric_label(env, name)) for name in env.metrics}
     undefined = [
         f"{metric_label(env, name).title.lower()} in {value.undefined} of {value.episodes}"
@@ -211,6 +213,6 @@ def trouble_sentences(result: Result, env: Environment) -> list[str]:
     if not undefined:
         return []
     return [
-        f"{capital(who(result))}: there are episodes in which a measure is undefined, because"
-        f" nobody counts in its denominator: {', '.join(undefined)}."
+        f"{capital(who(result))}: some measures are undefined in some episodes, because nobody"
+        f" counts in their denominator: {', '.join(undefined)}."
     ]

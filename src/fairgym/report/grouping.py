@@ -1,4 +1,4 @@
-"""Runs by configuration: those that differ in nothing but their seed belong together."""
+"""Runs grouped by configuration: those that differ only in their seed belong together."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -18,10 +18,10 @@ class RunGroup:
     """Runs of one configuration.
 
     Attributes:
-        label: difference of the configuration from the others shown; "" if it is the only one.
-        runs: one run per seed, in the order given.
-        environment: what differs in its environment, parameters and data; "" if nothing does.
-        aim: environment and objective, as text that is equal for equal ones.
+        label: Difference of the configuration from the others shown; "" if it is the only one.
+        runs: One run per seed, in the order given.
+        environment: What differs in its environment, parameters and data; "" if nothing does.
+        aim: Environment and objective, as text that is equal for equal ones.
     """
 
     label: str
@@ -54,8 +54,8 @@ class Series:
     """One logged number over training.
 
     Attributes:
-        epochs: the epochs at which any run has logged, ascending.
-        values: one row per run, one column per epoch; NaN where a run has no number.
+        epochs: The epochs at which any run has logged, ascending.
+        values: One row per run, one column per epoch; NaN where a run has no number.
     """
 
     epochs: np.ndarray
@@ -102,10 +102,10 @@ def series(runs: Sequence[Run], key: str) -> Series:
 
 
 def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
-    """Gather runs by configuration, seed apart, and name each group by what differs.
+    """Group runs by configuration, ignoring the seed, and label each group by what differs.
 
     Args:
-        runs: as `fairgym.training.load` returns them; a folder given twice counts once.
+        runs: As `fairgym.training.load` returns them; a folder given twice counts once.
     """
     gathered: dict[str, list[Run]] = {}
     seen = set()
@@ -132,7 +132,7 @@ def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
 
 
 def groups_of(runs: Sequence[Run] | Sequence[RunGroup]) -> list[RunGroup]:
-    """Gather runs by configuration, if they are not gathered already."""
+    """Group runs by configuration, unless they are grouped already."""
     if runs and isinstance(runs[0], RunGroup):
         return list(cast(Sequence[RunGroup], runs))
     return group_runs(cast(Sequence[Run], runs))

@@ -47,12 +47,12 @@ MOST_ROWS = 40  # of a figure's numbers, in a table beside it
 
 
 def page(page: Measured, figures: Mapping[str, Captioned], call: Sequence[Any]) -> str:
-    """The whole page.
+    """Return the whole page as HTML.
 
     Args:
-        page: what was measured.
-        figures: name -> figure with its heading and caption, in order.
-        call: folders, episodes, seed and schemes that it was measured with.
+        page: What was measured.
+        figures: Name -> figure with its heading and caption, in order.
+        call: Folders, episodes, seed and schemes that it was measured with.
     """
     env = page.env
     headline = f"{title(env.name)}: learned decisions beside fixed rules"
@@ -70,12 +70,12 @@ def page(page: Measured, figures: Mapping[str, Captioned], call: Sequence[Any]) 
     if card:
         parts.append(
             f"<p>The model's card says: “{escaped(in_short_of(card))}”"
-            ' <a href="#caveats">What the model leaves out is told at the end.</a></p>'
+            ' <a href="#caveats">Read what the model leaves out.</a></p>'
         )
     sections = _sections(page, drawn)
     if card:
-        told = [f"<p>{escaped(line)}</p>" for line in card[USES]]
-        sections["caveats"] = (USES, "".join(told), False)
+        uses = "".join(f"<p>{escaped(line)}</p>" for line in card[USES])
+        sections["caveats"] = (USES, uses, False)
         more = "".join(f"<p>{escaped(line)}</p>" for line in card.get(PEOPLE, ()))
         sections["people"] = (f"{PEOPLE}, from the card of {env.name}", more, True)
     links = (
@@ -92,7 +92,7 @@ def page(page: Measured, figures: Mapping[str, Captioned], call: Sequence[Any]) 
 
 
 def _sections(page: Measured, drawn: Mapping[str, str]) -> dict[str, tuple[str, str, bool]]:
-    """Id of a section -> its heading, its content, and whether it is folded."""
+    """Return section id -> heading, content and whether it is folded."""
     env, several = page.env, len(page.learned) > 1
     people = has_population(env)
     found: dict[str, tuple[str, str, bool]] = {}
@@ -104,20 +104,20 @@ def _sections(page: Measured, drawn: Mapping[str, str]) -> dict[str, tuple[str, 
         found[stage.replace(" ", "-")] = (f"Who is {name}, and for how long", content, False)
     troubles = [s for one in page.shown for s in trouble_sentences(one, env)]
     content = result_table(page.shown, env) + _list(troubles) + drawn.get("comparison", "")
-    found["results"] = ("What is better, and what is worse", content, False)
+    found["results"] = ("Every measure, with intervals", content, False)
     if env.spec.schemes:
         heading, content = status_section(page.named, env)
         found["schemes"] = ("Fairness over an episode", drawn["schemes"], False)
         found["stakeholders"] = (heading, content + drawn["status"], False)
-    told = [s for group in page.groups for s in action_sentences(group)]
+    moves = [s for group in page.groups for s in action_sentences(group)]
     orders = [s for one in page.learned for s in order_sentences(one, env, several)]
-    content = _list([*told, *orders, *meaning_sentences(env)]) + drawn["actions"]
+    content = _list([*moves, *orders, *meaning_sentences(env)]) + drawn["actions"]
     found["actions"] = ("What the agents decide", content, False)
     found["learning"] = ("Learning curves", drawn["learning"], True)
     if people:
-        told = [core_sentence(one, env, several) for one in page.learned]
-        heading = f"Where the groups stand: {words(env.spec.core_attribute)}"
-        found["core-attribute"] = (heading, _list(told) + drawn["core-attribute"], True)
+        changes = [core_sentence(one, env, several) for one in page.learned]
+        heading = f"Core attribute: {words(env.spec.core_attribute)}"
+        found["core-attribute"] = (heading, _list(changes) + drawn["core-attribute"], True)
     if "group-rates" in drawn:
         found["group-rates"] = ("Rates over an episode", drawn["group-rates"], True)
     for partition in env.spec.partitions if people else ():
@@ -128,12 +128,12 @@ def _sections(page: Measured, drawn: Mapping[str, str]) -> dict[str, tuple[str, 
             content = drawn[f"by-{partition}-over-time"]
             found[f"by-{partition}"] = (f"By {words(partition)} over an episode", content, True)
     found["trained"] = ("What was trained", config_tables(page.groups), True)
-    found["words"] = ("Words of this page", _list(glossary(env)), True)
+    found["words"] = ("Terms on this page", _list(glossary(env)), True)
     return found
 
 
 def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
-    """A figure with its caption, its numbers as a table and as CSV, and how to make it again."""
+    """Return a figure with its caption, its numbers, and the code to redraw it."""
     rows = numbers_of(one.figure)
     shown, about = rows, ""
     if len(rows) > MOST_ROWS:
@@ -142,7 +142,7 @@ def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
             word = row["x"] if isinstance(row["x"], str) else ""
             last[row["panel"], row["of"], row["series"], word] = row
         if len(last) < len(rows):
-            about = "The last point of each line; all are in the CSV file."
+            about = "Last point of each line; the CSV file has all."
         shown = list(last.values())
     head = ["panel", "series", "x", "value", "low", "high", "unit"]
     cells = [
@@ -204,7 +204,7 @@ def _subtitle(page: Measured) -> str:
 
 
 def result_table(results: Sequence[Result], env: Environment) -> str:
-    """Every metric of every policy with its interval; the best of each row in bold."""
+    """Return a table of every metric of every policy with its interval, the best in bold."""
     partial = env.spec.finished_only
     rows = [_result_row(one, results, one.name in partial) for one in metric_labels(env)]
     ended = [result.ended_early for result in results]
@@ -217,9 +217,9 @@ def result_table(results: Sequence[Result], env: Environment) -> str:
         for result, (early, _) in zip(results, ended, strict=True)
     ]
     return table(["", *head], rows, "results") + (
-        '<p class="note">Bold: the best mean of the row, and those that are not clearly apart from'
-        " it in the same episodes; never a policy that failed in an episode. “Undefined”: nobody"
-        " counts in the measure's denominator, so that there is nothing to compare.</p>"
+        '<p class="note">Bold: the best mean of the row, and those not clearly different from it in'
+        " the same episodes. A policy that failed in an episode is never bold. “Undefined”: nobody"
+        " counts in the measure's denominator.</p>"
     )
 
 
@@ -246,7 +246,7 @@ def _result_row(metric: MetricLabel, results: Sequence[Result], partial: bool) -
 
 
 def _leading(metric: MetricLabel, results: Sequence[Result]) -> set[int]:
-    """Places of each environment's best policies, none that failed, and of all as good."""
+    """Return the places of each environment's best policies, and of those not clearly worse."""
     found = set()
     for environment in {result.environment for result in results}:
         means = {

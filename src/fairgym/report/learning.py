@@ -21,12 +21,12 @@ def learning_curves(
     *,
     band: str = "range",
 ) -> Figure:
-    """The objective and every metric of the learned policy over training, one panel each.
+    """Draw the objective and every metric of the learned policy over training.
 
     Args:
-        runs: runs as loaded, or groups of them (`group_runs`). A line is the mean over the seeds
+        runs: Runs as loaded, or groups of them (`group_runs`). A line is the mean over the seeds
             of one configuration.
-        references: fixed policies drawn as level lines: name -> {"objective" or metric: value as
+        references: Fixed policies drawn as level lines: name -> {"objective" or metric: value as
             the program counts it}.
         band: "range" shades from the lowest to the highest seed, "interval" the 95% interval of
             the mean over seeds; with one seed there is no band.

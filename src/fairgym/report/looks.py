@@ -48,25 +48,25 @@ ALGORITHMS = {
 
 
 def group_line(index: int) -> dict[str, Any]:
-    """Look of a group's line, by its place in `env.spec.groups`."""
+    """Return the look of a group's line, by its place in `env.spec.groups`."""
     return _line(GROUP_COLOURS, index)
 
 
 def group_colour(index: int) -> str:
-    """Colour of a group, by its place in `env.spec.groups`."""
+    """Return the colour of a group, by its place in `env.spec.groups`."""
     return GROUP_COLOURS[index % len(GROUP_COLOURS)]
 
 
 def policy_line(index: int) -> dict[str, Any]:
-    """Look of a policy's line, by its place."""
+    """Return the look of a policy's line, by its place."""
     return _line(POLICY_COLOURS, index)
 
 
 def policy_lines(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Looks of the policies' lines of one figure.
+    """Return the looks of the policies' lines of one figure.
 
     Args:
-        names: the policies; those that are named by an algorithm have its look in every figure,
+        names: The policies; those that are named by an algorithm have its look in every figure,
             the others have colours and dashes that are left.
     """
     places = _places(names)
@@ -76,7 +76,7 @@ def policy_lines(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def policy_points(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Looks of the policies' points of one figure, in the colours of `policy_lines`."""
+    """Return the looks of the policies' points of one figure, in the colours of `policy_lines`."""
     colours = [line["color"] for line in policy_lines(names)]
     places = _places(names) or [(0, 0, index % len(MARKERS)) for index in range(len(names))]
     return [
@@ -85,7 +85,7 @@ def policy_points(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _places(names: Sequence[str]) -> list[tuple[int, int, int]] | None:
-    """Places of colour, dash and marker, each taken once; None for more policies than colours."""
+    """Return unique places of colour, dash and marker; None for more policies than colours."""
     if len(names) > len(POLICY_COLOURS):
         return None
     known = {_plain(name): look for name, look in ALGORITHMS.items()}
@@ -103,12 +103,12 @@ def _columns(looks: Sequence[tuple[int, int, int] | None]) -> list[set[int]]:
 
 
 def _plain(name: str) -> str:
-    """The algorithm in a policy's name: "fppo" of "algorithm f-ppo, clip eps 0.1"."""
+    """Return the algorithm in a policy's name: "fppo" for "algorithm f-ppo, clip eps 0.1"."""
     return name.removeprefix("algorithm ").partition(",")[0].lower().replace("-", "")
 
 
 def baseline_line(index: int) -> dict[str, Any]:
-    """Look of a fixed policy's line, by its place among the baselines."""
+    """Return the look of a fixed policy's line, by its place among the baselines."""
     return {
         "color": BASELINE_COLOUR,
         "linestyle": BASELINE_DASHES[index % len(BASELINE_DASHES)],
@@ -117,17 +117,17 @@ def baseline_line(index: int) -> dict[str, Any]:
 
 
 def one_of(index: int, count: int) -> dict[str, Any]:
-    """Look of a line of one of several groups or people, by its place and their number."""
+    """Return the look of a line of one of `count` groups or people."""
     return group_line(index) if count <= len(GROUP_COLOURS) else part_line(index)
 
 
 def part_line(index: int) -> dict[str, Any]:
-    """Look of a line of one of many parts: that of a group, but thin."""
+    """Return the look of a line of one of many subgroups: that of a group, but thin."""
     return {**group_line(index), "linewidth": 1.2}
 
 
 def _line(colours: Sequence[str], index: int) -> dict[str, Any]:
-    """Colour and dash by place; after all colours, the same ones with markers."""
+    """Return colour and dash by place; after the last colour, the same ones with markers."""
     turn, place = divmod(index, len(colours))
     line: dict[str, Any] = {"color": colours[place], "linestyle": DASHES[place]}
     if turn:

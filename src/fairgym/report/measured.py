@@ -25,14 +25,14 @@ MEASURED: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Runs by configuration, and results of their policies and of baselines.
+    """Runs by configuration, and the results of their policies and of the baselines.
 
     Attributes:
-        groups: the configurations, with their runs.
-        learned: their results, in the same order.
-        baselines: for each configuration the fixed policies, in its environment and scored by its
+        groups: The configurations, with their runs.
+        learned: Their results, in the same order.
+        baselines: For each configuration the fixed policies, in its environment and scored by its
             objective.
-        fixed: each baseline once, as tables and figures list them; without a score if the
+        fixed: Each baseline once, as tables and figures list them; without a score if
             configurations have different objectives.
     """
 
@@ -48,7 +48,7 @@ class Measured:
 
     @property
     def shown(self) -> list[Result]:
-        """The learned policies, then each baseline once."""
+        """Learned policies, then each baseline once."""
         return [*self.learned, *self.fixed]
 
     @property
@@ -60,7 +60,7 @@ class Measured:
 
     @cached_property
     def named(self) -> dict[str, Result]:
-        """Learned policies, then their best baselines, each once; equal names are told apart.
+        """Learned policies, then their best baselines, each once; equal names are made distinct.
 
         A baseline that is scored by several objectives is one evaluation.
         """
@@ -75,12 +75,12 @@ class Measured:
 
     @property
     def beside(self) -> list[Result]:
-        """The policies of `named`, by these names."""
+        """Policies of `named`, under these names."""
         return [dataclasses.replace(one, name=name) for name, one in self.named.items()]
 
     @property
     def references(self) -> Mapping[str, Mapping[str, float]]:
-        """The baselines' metrics in the program's units, if all settings share an environment."""
+        """Baselines' metrics in raw units, if all configurations share an environment."""
         if len({group.environment for group in self.groups}) > 1:
             return {}
         labels = metric_labels(self.env)
@@ -101,11 +101,11 @@ def measure(
     """Measure the policies of runs, and the fixed baselines, as a report shows them.
 
     Args:
-        folders: run folders, or folders that hold `seed-N` folders.
-        episodes: number of episodes that each policy is measured in.
-        seed: seed of these episodes.
-        schemes: further schemes to score all policies by, as `fairgym.load_runs` takes them.
-        progress: called with the title of each policy before it is measured.
+        folders: Run folders, or folders that hold `seed-N` folders.
+        episodes: Number of episodes that each policy is measured in.
+        seed: Seed of these episodes.
+        schemes: Further schemes to score all policies by, as `fairgym.load_runs` takes them.
+        progress: Called with the title of each policy before it is measured.
 
     Raises:
         FairgymError: no folder, a folder without a run, runs in different environments, or an
@@ -117,7 +117,7 @@ def measure(
 def grouped(
     folders: Sequence[str | Path], episodes: int, seed: int, schemes: Sequence[str]
 ) -> list[RunGroup]:
-    """The runs of `measure` by configuration; raises what it does, before anything is measured."""
+    """Return the runs of `measure` by configuration; raise its errors before measuring."""
     check_shape("episodes", episodes, 1, 1_000_000)
     check_shape("seed", seed, 0, 2**32 - 1)
     groups = group_runs(load_runs(*folders, schemes=schemes))
@@ -137,13 +137,13 @@ def measure_all(
     seed: int,
     progress: Callable[[str], None] | None = None,
 ) -> Measured:
-    """Measure every configuration, and the baselines of each environment that they are in.
+    """Measure every configuration, and the baselines of each of their environments.
 
     Args:
-        groups: the configurations, whose names differ.
-        episodes: number of episodes per policy.
-        seed: seed of the episodes.
-        progress: called with the title of each policy before it is measured.
+        groups: The configurations, whose names differ.
+        episodes: Number of episodes per policy.
+        seed: Seed of the episodes.
+        progress: Called with the title of each policy before it is measured.
     """
     of_many = any(has_population(group.env) for group in groups)
     shown_people = min(PEOPLE_EPISODES, episodes) if of_many else 0

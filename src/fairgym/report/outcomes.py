@@ -1,4 +1,4 @@
-"""Figures of what policies achieve: every measure, and the groups' rates, with intervals."""
+"""Figures of every measure and of the groups' rates, with intervals."""
 
 import textwrap
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ from fairgym.results.numbers import Estimate, limits_of, people_unit
 from fairgym.training.courses import few
 
 LEAST_SPAN = 0.02  # of a panel, as a share of its largest value
-NULL = "permuted groups, 95%"
+NULL = "null, 95% quantile"
 
 
 @style.styled
 def metric_comparison(results: Sequence[Result], env: Environment) -> Figure:
-    """Every metric of policies and baselines as points with 95% intervals, one panel each.
+    """Draw every metric of policies and baselines as points with 95% intervals.
 
     Args:
-        results: learned policies first, then baselines. Behind a disparity that was measured with
-            permutations a bar shows where 95% of its means under permuted groups lie.
-        env: the environment, for names and units.
+        results: Learned policies first, then baselines. A disparity that was measured with
+            permutations has a grey bar up to the 95% quantile of its null distribution.
+        env: The environment, for names and units.
     """
     shown = metric_labels(env)
     names = [textwrap.fill(result.name, 36) for result in results]
@@ -58,11 +58,11 @@ def metric_comparison(results: Sequence[Result], env: Environment) -> Figure:
 
 @style.styled
 def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
-    """Every rate that is compared between groups, with a point for each of them.
+    """Draw every rate that is compared between groups, with one point per group.
 
     Args:
-        results: policies, made with `trace=True`.
-        env: the environment, for names and units.
+        results: Policies, made with `trace=True`.
+        env: The environment, for names and units.
 
     Returns:
         A figure: a panel for each rate, a row in it for each policy, and in that a point with its
@@ -116,15 +116,15 @@ def _parts(env: Environment, names: Sequence[str]) -> list[tuple[int, tuple[str,
 
 
 def _places(results: Sequence[Result]) -> range:
-    """Heights of the policies, the first one at the top."""
+    """Return the heights of the policies, the first one at the top."""
     return range(len(results) - 1, -1, -1)
 
 
 def _policies_below(panel: Axes, results: Sequence[Result], names: Sequence[str]) -> None:
-    """The policies' names along y."""
+    """Write the policies' names along y."""
     panel.set_yticks(_places(results), names)
     panel.set_ylim(-0.6, len(results) - 0.4)
-    panel.tick_params(axis="y", length=0, labelcolor=style.INK)
+    panel.tick_params(axis="y", length=0, pad=7, labelcolor=style.INK)
     panel.grid(axis="y", visible=False)
     panel.margins(x=0.1)
     low, high = panel.get_xlim()
@@ -135,7 +135,7 @@ def _policies_below(panel: Axes, results: Sequence[Result], names: Sequence[str]
 
 
 def _null_bar(panel: Axes, place: float, result: Result, metric: MetricLabel) -> None:
-    """A bar over the means of a disparity that 95% of permutations stay below."""
+    """Draw a bar from 0 to the 95% quantile of a disparity's null distribution."""
     null = result.null(metric.name) if metric.kind == "fair" else None
     if null is None or not np.isfinite(null.bound):
         return
@@ -147,7 +147,7 @@ def _null_bar(panel: Axes, place: float, result: Result, metric: MetricLabel) ->
 def _dot(
     panel: Axes, place: float, value: Estimate, look: dict[str, Any], series: str, x: str
 ) -> None:
-    """A point with its interval; words where the value is undefined."""
+    """Draw a point with its interval; write a word where the value is undefined."""
     if not np.isfinite(value.mean):
         panel.annotate(
             "undefined" if value.episodes else "not comparable",
@@ -166,7 +166,7 @@ def _dot(
 
 
 def _looks(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Looks of the policies' points: learned ones circles in colours, baselines grey squares."""
+    """Return the policies' looks: coloured circles for learned ones, grey squares for baselines."""
     lines = style.policy_lines([result.name for result in results if result.learned])
     learned = iter({"color": line["color"], "marker": "o"} for line in lines)
     fixed = {"color": style.BASELINE_COLOUR, "marker": "s"}

@@ -1,4 +1,4 @@
-"""Figures over time: scores of schemes, what stakeholders have got, and who waits."""
+"""Figures over time: scores of schemes, status of stakeholders, and who waits."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,14 +20,14 @@ SPREAD = (5.0, 95.0)  # percentiles of the band over episodes
 
 @style.styled
 def scheme_curves(results: Sequence[Result], env: Environment) -> Figure:
-    """Score of every scheme over the steps of an episode, a panel each and a line per policy.
+    """Draw the score of every scheme over an episode, a panel each and a line per policy.
 
     Args:
-        results: learned policies first, then baselines; evaluations made with `trace=True`.
-        env: the environment whose schemes they are.
+        results: Learned policies first, then baselines; evaluations made with `trace=True`.
+        env: The environment whose schemes they are.
 
     Returns:
-        A figure: means over episodes; bands of learned policies hold nine of ten episodes.
+        A figure: means over episodes; bands of learned policies hold 90% of the episodes.
     """
     looks = _looks(results)
     handles = [Line2D([], [], label=r.name, **look) for r, look in zip(results, looks, strict=True)]
@@ -53,14 +53,14 @@ def scheme_curves(results: Sequence[Result], env: Environment) -> Figure:
 
 @style.styled
 def status_curves(results: Sequence[Result], env: Environment) -> Figure:
-    """Status of the stakeholders over the steps of an episode: what each of them has got.
+    """Draw the status of each stakeholder over an episode: what each has received.
 
     Args:
-        results: a row of panels each; evaluations made with `trace=True`.
-        env: the environment whose schemes judge it.
+        results: A row of panels each; evaluations made with `trace=True`.
+        env: The environment whose schemes score it.
 
     Returns:
-        A figure with a panel for each status vector that schemes judge: means over episodes.
+        A figure with a panel for each status vector that schemes score: means over episodes.
     """
     found = [courses_of(result, env) for result in results]
     vectors = status_vectors(env, {name: several[0] for name, several in found[0].items()})
@@ -95,18 +95,19 @@ def status_curves(results: Sequence[Result], env: Environment) -> Figure:
 
 @style.styled
 def wait_curves(results: Sequence[Result], env: Environment, stage: str) -> Figure:
-    """Share of people who wait over the steps of an episode, and the median of their waits so far.
+    """Draw the share of people who wait over an episode, and the median of their waits so far.
 
     Args:
-        results: learned policies first, then baselines; evaluations made with `trace=True`.
-        env: the environment.
-        stage: a key of `env.spec.waits`.
+        results: Learned policies first, then baselines; evaluations made with `trace=True`.
+        env: The environment.
+        stage: A key of `env.spec.waits`.
 
     Returns:
-        A figure with three panels and a line per policy. Of those who begin to wait the share that
-        still does after a time (`waits_of`), over all episodes; then, over the steps of an
-        episode, means over the episodes that are still running and medians over those in which
-        somebody waits; bands of learned policies hold nine of ten episodes.
+        A figure with three panels and a line per policy. First, the share of those who begin to
+        wait that still waits after a given time (`waits_of`), over all episodes. Then, at each step
+        of an episode, the share of people who wait, a mean over the episodes still running, and
+        their median wait, over those in which somebody waits. Bands of learned policies hold 90%
+        of the episodes.
     """
     looks = _looks(results)
     handles = [Line2D([], [], label=r.name, **look) for r, look in zip(results, looks, strict=True)]
@@ -141,7 +142,7 @@ def wait_curves(results: Sequence[Result], env: Environment, stage: str) -> Figu
 
 
 def _band(result: Result, values: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Edges of the band over the episodes of a learned policy; none of a baseline."""
+    """Return the edges of a learned policy's band over episodes; none for a baseline."""
     if not result.learned or len(values) == 1:
         return None, None
     low, high = np.nanpercentile(values, SPREAD, axis=0)
@@ -149,7 +150,7 @@ def _band(result: Result, values: np.ndarray) -> tuple[np.ndarray | None, np.nda
 
 
 def _looks(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Looks of the policies' lines: learned ones in colours, baselines grey and dashed."""
+    """Return the policies' looks: learned ones in colours, baselines grey and dashed."""
     learned = iter(style.policy_lines([result.name for result in results if result.learned]))
     fixed = iter(range(len(results)))
     return [
@@ -158,7 +159,7 @@ def _looks(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 
 def _stakeholders(vectors: Sequence[StatusVector]) -> list[Line2D]:
-    """The legend, if all status vectors have the same stakeholders; else panels have their own."""
+    """Return the legend if all status vectors have the same stakeholders, else none."""
     if len({vector.stakeholders for vector in vectors}) > 1:
         return []
     count = len(vectors[0].stakeholders)

@@ -1,4 +1,4 @@
-"""Tables of what each stakeholder has got, and of who waits when an episode ends."""
+"""Tables of what each stakeholder has received, and of who waits when an episode ends."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,11 +14,11 @@ from fairgym.training.courses import StatusVector, few, status_vectors
 
 
 def status_section(results: Mapping[str, Result], env: Environment) -> tuple[str, str]:
-    """A table for each status vector of an environment with schemes: heading and content.
+    """Return a heading, and a table for each status vector of an environment with schemes.
 
     Args:
-        results: name -> policy, whose evaluations have traces.
-        env: the environment whose schemes judge the status.
+        results: Name -> policy, whose evaluations have traces.
+        env: The environment whose schemes score the status.
     """
     found = {name: courses_of(result, env) for name, result in results.items()}
     first = next(iter(found.values()))
@@ -29,23 +29,23 @@ def status_section(results: Mapping[str, Result], env: Environment) -> tuple[str
             name: [one.status[:, -1].astype(np.float64) for one in course[vector.schemes[0]]]
             for name, course in found.items()
         }
-        judged = listed([f"“{scheme_title(env, name)}”" for name in vector.schemes])
+        scored = listed([f"“{scheme_title(env, name)}”" for name in vector.schemes])
         note = (
             f"{capital(vector.title)}{f' ({vector.unit})' if vector.unit else ''}: what each"
-            f" {vector.axis} has got at the end of an episode, by which {judged}"
-            f" {'judges' if len(vector.schemes) == 1 else 'judge'}; brackets hold the 95% interval"
-            " of the mean. Apart: from the one who has least to the one who has most."
+            f" {vector.axis} has received by the end of an episode, which {scored}"
+            f" {'scores' if len(vector.schemes) == 1 else 'score'}. Brackets hold the 95% interval"
+            " of the mean. Range: the largest minus the smallest."
         )
         parts.append(status_table(status, vector) + noted(note))
     return f"Status per {vectors[0].axis}", "".join(parts)
 
 
 def status_table(status: Mapping[str, Sequence[np.ndarray]], vector: StatusVector) -> str:
-    """Status at the end of an episode, a row per policy and a column per stakeholder.
+    """Return the status at the end of an episode, a row per policy, a column per stakeholder.
 
     Args:
-        status: policy -> for each seed the status at the end, (episodes, stakeholders).
-        vector: whose status it is.
+        status: Policy -> for each seed the status at the end, (episodes, stakeholders).
+        vector: Whose status it is.
     """
     rows, names = [], list(vector.stakeholders)
     low = 0.0 if vector.nonnegative else -np.inf
@@ -59,28 +59,28 @@ def status_table(status: Mapping[str, Sequence[np.ndarray]], vector: StatusVecto
         apart = estimate([np.ptp(last, axis=1) for last in seeds]).within(0.0, np.inf)
         cells = [estimate_cell(interval(value)) for value in (*values, apart)]
         rows.append([wrapped(policy), *cells])
-    return table(["", *map(escaped, names), "apart"], rows, "results groups")
+    return table(["", *map(escaped, names), "range"], rows, "results groups")
 
 
 _NOTE = (
-    "Lengths of waits: those who wait at an episode's end count for as long as they were seen to"
-    " wait (Kaplan-Meier), over all episodes; a wait ends when somebody no longer waits, served or"
-    " for another reason, such as a cure or death in health. Then the people who wait when an"
-    " episode ends, as a share of all, and the median of the times that they have waited so far;"
-    " brackets hold the 95% interval of the mean over episodes, of medians over those in which"
-    " somebody waits. A measure that counts a wait when it ends leaves these people out: by it a"
-    " policy which lets some wait for ever is quick."
+    "Lengths of waits are Kaplan-Meier estimates over all episodes: somebody who still waits at an"
+    " episode's end counts as waiting at least that long. A wait ends when somebody is served, or"
+    " for another reason, such as a cure or death in health. The last rows are the people who wait"
+    " when an episode ends, and the median of their waits so far, over the episodes in which"
+    " somebody waits. Brackets hold the 95% interval of the mean over episodes. A measure that"
+    " counts only ended waits leaves these people out, so a policy that lets some wait for ever"
+    " looks quick."
 )
 _QUARTERS = {0.25: "A quarter of waits end", 0.5: "Half of waits end", 0.75: "Three quarters end"}
 
 
 def wait_section(results: Mapping[str, Result], env: Environment, stage: str) -> str:
-    """How long it takes until people no longer wait, and who still does at the end, by group.
+    """Return tables of how long people wait, and who still waits at the end, by group.
 
     Args:
-        results: policies by name; evaluations made with `trace=True`.
-        env: the environment.
-        stage: a key of `env.spec.waits`.
+        results: Policies by name; evaluations made with `trace=True`.
+        env: The environment.
+        stage: A key of `env.spec.waits`.
     """
     unit = env.spec.time_unit
     rows = _course_rows(results, env, stage)
@@ -105,7 +105,7 @@ def wait_section(results: Mapping[str, Result], env: Environment, stage: str) ->
 def _course_rows(
     results: Mapping[str, Result], env: Environment, stage: str
 ) -> list[list[str | None]]:
-    """Rows on those who begin to wait: the share that still does at last, and quantiles."""
+    """Return rows on the waits: the share that lasts to the end, and quantiles."""
     codes = range(len(env.spec.groups))
     courses = {
         name: [waits_of(one.evaluations, stage, own) for own in (*([i] for i in codes), codes)]
@@ -126,7 +126,7 @@ def _course_rows(
 
 
 def _steps(course: WaitCourse, share: float) -> str:
-    """A quantile: one number, two that it lies between, or how long people were followed."""
+    """Return a quantile as text: one number, a range, or how long people were followed."""
     low, high = quantile(course, share)
     if np.isfinite(high):
         return f"{high:.0f}" if low == high else f"{low:.0f} to {high:.0f}"

@@ -1,4 +1,4 @@
-"""Look of every figure: colours, fonts, panels and legends."""
+"""Style of every figure: fonts, panels, axes and legends."""
 
 import contextlib
 import functools
@@ -44,6 +44,7 @@ INK, MUTED, GRID, PAPER = "#1d242c", "#5f6b78", "#dde2e8", "#ffffff"
 BAND_ALPHA = drawn.BAND_ALPHA
 
 WIDTH = 10.0  # inches
+LABEL_HEIGHT = 10.5  # points between two labels at the ends of lines
 _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,
@@ -81,7 +82,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextlib.contextmanager
 def look() -> Iterator[None]:
-    """A context in which the project's style holds, whatever the caller's settings are."""
+    """Apply the project's style within a context, whatever the caller's settings are."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
@@ -89,7 +90,7 @@ def look() -> Iterator[None]:
 
 
 def styled(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Decorator: plot in the project's style."""
+    """Decorate a function so that it draws in the project's style."""
 
     @functools.wraps(function)
     def plot(*args: P.args, **kwargs: P.kwargs) -> Figure:
@@ -102,14 +103,14 @@ def styled(function: Callable[P, Figure]) -> Callable[P, Figure]:
 def panels(
     count: int, columns: int, height: float, *, legend_rows: int = 0, **kwargs: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with `count` panels in rows of `columns`, `height` inches a row.
+    """Return a figure with `count` panels in rows of `columns`, `height` inches a row.
 
     Args:
-        count: number of panels.
-        columns: panels per row.
-        height: inches per row.
-        legend_rows: rows of a legend above the panels that the figure grows for.
-        **kwargs: for `Figure.subplots`.
+        count: Number of panels.
+        columns: Panels per row.
+        height: Inches per row.
+        legend_rows: Rows of a legend above the panels that the figure grows for.
+        **kwargs: For `Figure.subplots`.
     """
     columns = max(1, min(columns, count))
     rows = math.ceil(count / columns)
@@ -127,11 +128,11 @@ def panels(
 
 
 def strips(heights: Sequence[float], *, legend_rows: int = 0) -> tuple[Figure, list[SubFigure]]:
-    """A figure of strips below each other, whose panels need not line up.
+    """Return a figure of strips below each other, whose panels need not line up.
 
     Args:
-        heights: height of each strip, inches.
-        legend_rows: rows of a legend above them that the figure grows for.
+        heights: Height of each strip, inches.
+        legend_rows: Rows of a legend above them that the figure grows for.
     """
     head = 0.22 * legend_rows + 0.1 * bool(legend_rows)
     figure = Figure(figsize=(WIDTH, sum(heights) + head), layout="constrained", facecolor=PAPER)
@@ -142,22 +143,22 @@ def strips(heights: Sequence[float], *, legend_rows: int = 0) -> tuple[Figure, l
 
 
 def prepare(panel: Axes) -> None:
-    """Fix how ticks look: they are made when a figure is drawn, by the settings of that moment."""
+    """Set the look of ticks now: they are made later, under the settings of that moment."""
     panel.tick_params(color=MUTED, labelcolor=MUTED, labelsize=8)
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_formatter(Numbers())
 
 
 class Numbers(ScalarFormatter):
-    """Axis numbers with thousands separated, millions as "M", and without exponents."""
+    """Axis numbers with separated thousands and "M" for millions, without exponents."""
 
     def __init__(self) -> None:
-        """Without a common offset or power of ten at the end of the axis."""
+        """Use no common offset or power of ten."""
         super().__init__(useOffset=False)
         self.set_scientific(False)
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        """The label of one tick."""
+        """Return the label of one tick."""
         view = self.axis.get_view_interval() if self.axis is not None else (0.0, x)
         largest = max(abs(view[0]), abs(view[1]))
         if largest < 1000:
@@ -169,7 +170,7 @@ class Numbers(ScalarFormatter):
 
 
 def set_title(axes: Axes, text: str, below: str = "") -> None:
-    """A title, with a line in small print between it and the panel; a long one is broken."""
+    """Set a title, broken if long, with a line of small print below it."""
     drawn.name_panel(axes, text, below)
     place = axes.get_subplotspec()
     columns = 1 if place is None else place.get_gridspec().ncols
@@ -189,7 +190,7 @@ def set_title(axes: Axes, text: str, below: str = "") -> None:
 
 
 def set_ylabel(axes: Axes, text: str) -> None:
-    """A label of the y axis; a long one has two lines, broken after its last comma."""
+    """Set the label of the y axis; break a long one after its last comma."""
     if len(text) > 24:
         head, comma, tail = text.rpartition(", ")
         text = f"{head},\n{tail}" if comma else textwrap.fill(text, len(text) // 2 + 4)
@@ -197,13 +198,13 @@ def set_ylabel(axes: Axes, text: str) -> None:
 
 
 def epoch_axis(axes: Axes, label: str = "epoch") -> None:
-    """Whole numbers along x."""
+    """Use whole numbers along x."""
     axes.set_xlabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
 
 
 def top_legend(figure: Figure, handles: Sequence[Artist]) -> None:
-    """A legend above all panels, where it covers nothing."""
+    """Draw a legend above all panels, where it covers nothing."""
     if handles:
         figure.legend(
             handles=list(handles),
@@ -215,18 +216,18 @@ def top_legend(figure: Figure, handles: Sequence[Artist]) -> None:
 
 
 def legend_columns(labels: Sequence[str]) -> int:
-    """Number of columns that the longest label leaves room for."""
+    """Return the number of columns for which the longest label leaves room."""
     longest = max((len(label) for label in labels), default=1)
     return max(1, min(len(labels), int(140 / (longest + 7))))
 
 
 def legend_rows(labels: Sequence[str]) -> int:
-    """Rows that `top_legend` takes for these labels."""
+    """Return the rows that `top_legend` takes for these labels."""
     return math.ceil(len(labels) / legend_columns(labels)) if labels else 0
 
 
 def keep_within(panel: Axes, axis: str, low: float, high: float) -> None:
-    """End an axis ("x" or "y") where its values end, such as at 100%; lines there stay whole."""
+    """End an axis ("x" or "y") where its values end, such as at 100%; keep lines there whole."""
     bottom, top = getattr(panel, f"get_{axis}lim")()
     getattr(panel, f"set_{axis}lim")(max(bottom, low), min(top, high))
     for line in panel.lines:
@@ -234,23 +235,22 @@ def keep_within(panel: Axes, axis: str, low: float, high: float) -> None:
 
 
 def label_line_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """Names at the right ends of lines, moved apart where they would overlap.
+    """Write names at the right ends of lines, moved apart where they would overlap.
 
     Args:
-        axes: axes whose limits are final.
-        ends: the last y value, the name and the colour of each line.
+        axes: Axes whose limits are final.
+        ends: The last y value, the name and the colour of each line.
     """
     low, high = axes.get_ylim()
-    gap = 0.085 * (high - low)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    gap = LABEL_HEIGHT * figure.dpi / 72 / axes.get_window_extent().height * (high - low)
     order = sorted(range(len(ends)), key=lambda i: ends[i][0])
-    places = [ends[i][0] for i in order]
-    for i in range(1, len(places)):
-        places[i] = max(places[i], places[i - 1] + gap)
-    over = max(0.0, (places[-1] if places else low) - high)
+    places = _apart([ends[i][0] for i in order], gap, low, high)
     for place, i in zip(places, order, strict=True):
         axes.annotate(
             ends[i][1],
-            (1.0, place - over),
+            (1.0, place),
             xycoords=("axes fraction", "data"),
             xytext=(4, 0),
             textcoords="offset points",
@@ -258,3 +258,23 @@ def label_line_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
             fontsize=8,
             color=ends[i][2],
         )
+
+
+def _apart(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Return places of labels near ascending values, `gap` apart and within limits."""
+    blocks: list[tuple[float, int]] = []  # middle and number of labels that touch
+    for value in values:
+        block = (value, 1)
+        while blocks and block[0] - blocks[-1][0] < gap * (block[1] + blocks[-1][1]) / 2:
+            other = blocks.pop()
+            count = block[1] + other[1]
+            block = ((block[0] * block[1] + other[0] * other[1]) / count, count)
+        blocks.append(block)
+    places = [
+        middle + gap * (place - (count - 1) / 2)
+        for middle, count in blocks
+        for place in range(count)
+    ]
+    shift = max(0.0, low - places[0]) if places else 0.0
+    shift -= max(0.0, places[-1] + shift - high) if places else 0.0
+    return [place + shift for place in places]

@@ -1,4 +1,4 @@
-"""First lines of a report: what failed, who decided, and what came out for whom, in plain words."""
+"""First lines of a report: failures, who is worse off, and what is better or worse."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
@@ -23,44 +23,43 @@ from fairgym.results.labels import (
 
 MOST = 2  # configurations that have their own lines on the groups
 _WORDS = (
-    ("policy", "is a way of deciding: what an agent does with what it sees."),
-    ("baseline", "is a fixed rule, the same from the first day on; nothing of it is learned."),
-    ("episode", "is one simulated stretch of {steps}, with {start} and chance drawn anew."),
-    ("objective", "is the score that training was told to raise; higher is better."),
+    ("policy", "is a rule for deciding: it maps what an agent observes to what it does."),
+    ("baseline", "is a fixed policy; nothing in it is learned."),
+    ("episode", "is one simulation of {steps}, with {start} and random events drawn anew."),
+    ("objective", "is the score that training maximises; higher is better."),
     ("epoch", "is one round of training; a seed is the number that fixes its random draws."),
 )
 _DISPARITY = (
     "disparity",
-    "is {apart} {whose} rates: 0 means that the {parts} fare alike. It is taken in each"
-    " episode and then averaged, whichever of them is ahead, so it can be larger than {apart} mean"
-    " rates. Which of the {parts} is worse off, and by how much on average, the gap with its sign"
-    " tells.",
+    "is {apart} {whose} rates: 0 means that the {parts} fare alike. It has no sign and is averaged"
+    " over episodes, so it can be larger than {apart} mean rates. The signed gap shows which of"
+    " the {parts} is worse off, and by how much on average.",
 )
 _SCHEME = (
     "scheme",
-    "is a score of how fairly an episode went: it judges, after every step or after some, what each"
-    " of those concerned has got so far, which is their status. Higher is better.",
+    "is a score of how fairly an episode went. After every step, or some of them, it scores the"
+    " status of the stakeholders: what each has received so far. Higher is better.",
 )
 _INTERVALS = (
-    "Brackets hold a 95% interval, made so that it holds the true mean 95 times in 100. It"
-    " allows for chance in the episodes, and in training where there are several seeds."
-    " Policies are compared episode by episode: two are said to differ when the 95% interval of the"
-    " mean difference leaves out 0, which can be so although their own brackets overlap."
+    "Brackets hold a 95% confidence interval. It covers chance in the episodes, and in training"
+    " where there are several seeds. Policies are compared episode by episode: two differ clearly"
+    " when the 95% confidence interval of their mean paired difference excludes 0. This can be so"
+    " even where their own intervals overlap."
 )
 
 
 def in_short(page: Measured) -> list[str]:
-    """What failed, who is worse off, who waits, and what is better or worse, in this order.
+    """Return the main findings: failures, who is worse off, who waits, what is better or worse.
 
     Args:
-        page: what was measured.
+        page: What was measured.
     """
     several = len(page.groups) > 1
     failed, rules_failed = failures(page.groups, page.learned), rule_failures(page)
     found, verdicts = list(failed), []
     for group, result, rules in zip(page.groups, page.learned, page.baselines, strict=True):
         rule = best(rules)
-        found.append(gap_sentence(result, group.env, several))
+        found.append(gap_sentence(result, group.env))
         verdicts.append(verdict(result, rules))
         if len(page.groups) <= MOST and _comparable(rule, result):
             found += wait_sentences(result, rule, group.env, several)
@@ -72,12 +71,12 @@ def in_short(page: Measured) -> list[str]:
 
 
 def _comparable(rule: Result | None, result: Result) -> TypeGuard[Result]:
-    """False without a baseline, and where one of the two failed: times then differ."""
+    """Whether there is a baseline, and neither policy failed: else times differ."""
     return rule is not None and not (result.ended_early[0] or rule.ended_early[0])
 
 
 def by_group(page: Measured) -> list[str]:
-    """Sentences on what changes for each group, and on who is worse off with the baselines."""
+    """Return sentences on what changes for each group, and who is worse off with baselines."""
     several, found = len(page.groups) > 1, []
     for group, result, rules in zip(page.groups, page.learned, page.baselines, strict=True):
         rule = best(rules)
@@ -90,7 +89,7 @@ def by_group(page: Measured) -> list[str]:
 
 
 def failures(groups: Sequence[RunGroup], learned: Sequence[Result]) -> list[str]:
-    """Sentences on learned policies that ended episodes early."""
+    """Return sentences on learned policies that ended episodes early."""
     found = []
     for group, result in zip(groups, learned, strict=True):
         early, count = result.ended_early
@@ -101,14 +100,14 @@ def failures(groups: Sequence[RunGroup], learned: Sequence[Result]) -> list[str]
         found.append(
             f"{capital(who(result))} failed: in {_of(early, count)} {group.env.spec.failure} before"
             f" the end, on average after {when} of {plain(group.env.horizon)}"
-            f" {group.env.spec.time_unit}. Its other numbers count the time until then: they do not"
-            " compare with those of policies that go on to the end."
+            f" {group.env.spec.time_unit}. Its other numbers cover the time until then, so do not"
+            " compare them with those of policies that reached the end."
         )
     return found
 
 
 def rule_failures(page: Measured) -> list[str]:
-    """Sentences on baselines that ended episodes early: one per environment."""
+    """Return sentences on baselines that ended episodes early, one per environment."""
     found, seen = [], set()
     for rules in page.baselines:
         failed = [(rule, *rule.ended_early) for rule in rules if rule.ended_early[0]]
@@ -128,7 +127,7 @@ def _of(early: int, count: int) -> str:
 
 
 def setting(page: Measured) -> list[str]:
-    """Sentences on who decides about whom for how long, and on how the policies were made."""
+    """Return sentences on who decides about whom, and on how the policies were made."""
     groups, learned, baselines = page.groups, page.learned, page.baselines
     env = groups[0].env
     sizes = " or ".join(dict.fromkeys(group.env.spec.size_text for group in groups))
@@ -142,46 +141,44 @@ def setting(page: Measured) -> list[str]:
     trained = [agent for agent in env.agents if agent not in fixed]
     algorithms = listed(dict.fromkeys(group.runs[0].config.algorithm for group in groups))
     some = listed(map(words, trained)) if fixed else "they" if len(trained) > 1 else "it"
-    method = "algorithm" if " and " not in algorithms else "algorithms"
-    text = f"A computer learned by trial and error ({method} {algorithms}) how {some} should decide"
+    method, whose = ("algorithms", "They") if " and " in algorithms else ("algorithm", "It")
+    text = f"The {method} {algorithms} learned by trial and error how {some} should decide"
     if fixed:
         rule = "follows a fixed rule" if len(fixed) == 1 else "follow fixed rules"
         text += f", while {listed(map(words, fixed))} {rule}"
-    found.append(f"{text}; it was told to raise {_aim(groups)}.")
+    found.append(f"{text}. {whose} maximised {_aim(groups)}.")
     episodes = learned[0].evaluations[0].lengths.size
     rules = max((len(several) for several in baselines), default=0)
-    counted = (
-        "baseline, a fixed rule" if rules == 1 else f"{rules} baselines, which are fixed rules"
-    )
+    counted = "a baseline (a fixed policy)" if rules == 1 else f"{rules} baselines (fixed policies)"
     policies = "policy was" if len(learned) == 1 else "policies were"
     beside = f" beside {counted}, in" if rules else " in"
     same = "one episode" if episodes == 1 else f"the same {plain(episodes)} episodes"
     same_draws = "the same people and random draws" if has_people(env) else "the same random draws"
-    found.append(f"The learned {policies} then tried{beside} {same}: {same_draws} for all.")
+    found.append(f"The learned {policies} then measured{beside} {same}, with {same_draws}.")
     return found
 
 
 def _aim(groups: Sequence[RunGroup]) -> str:
-    """The objective in words."""
+    """Return the objective in words."""
     configs = [group.runs[0].config for group in groups]
     if len({as_text((one.objective, one.objectives, one.bounds)) for one in configs}) > 1:
-        return "a score, the objective, of which each configuration has its own"
+        return "an objective of its own in each configuration"
     run = groups[0].runs[0]
     objective, named = run.objective, run.config.objective
     if isinstance(objective, Mapping):
-        return "a score, the objective, of which each agent has its own"
+        return "an objective of its own for each agent"
     weighed = [name for name, weight in objective.weights.items() if weight]
     titles = {label.name: small(label.title) for label in metric_labels(run.env)}
     names = [titles.get(name, words(name)) for name in weighed]
     name = f" “{named}”" if isinstance(named, str) else ""
-    return f"one score, the objective{name}" + (f", made of {listed(names)}" if names else "")
+    return f"the objective{name}" + (f", a weighted sum of {listed(names)}" if names else "")
 
 
 # ---------------------------------------------------------------- words of the page
 
 
 def glossary(env: Environment) -> list[str]:
-    """Meaning of the page's words, a line each."""
+    """Return the meaning of each term of the page."""
     start = "people" if has_people(env) else "a start"
     terms = [*_WORDS]
     if disparities(env):

@@ -29,10 +29,10 @@ COLOURS: dict[str, tuple[str, str]] = {
 
 
 class Captioned(NamedTuple):
-    """A figure with its heading and its caption.
+    """A figure with its heading and caption.
 
     Attributes:
-        code: the call that draws it, in Python; `page` in it is a `Measured`.
+        code: The call that draws it, in Python, where `page` is a `Measured`.
     """
 
     figure: Figure
@@ -42,19 +42,19 @@ class Captioned(NamedTuple):
 
 
 def variables(dark: bool) -> str:
-    """The colours as CSS custom properties."""
+    """Return the colours as CSS custom properties."""
     return " ".join(
         f"--{name}: {other if dark else colour};" for colour, (name, other) in COLOURS.items()
     )
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """A figure as an SVG element to stand in an HTML page.
+    """Return a figure as an SVG element for an HTML page.
 
     Args:
-        figure: the figure.
-        name: unique in the page; put before every id of the drawing.
-        description: text for screen readers.
+        figure: The figure.
+        name: Unique in the page; put before every id of the drawing.
+        description: Text for screen readers.
     """
     buffer = io.StringIO()
     with style.look():
@@ -76,7 +76,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
 
 
 def png(figure: Figure, dpi: int = 200) -> bytes:
-    """A figure as the content of a PNG file."""
+    """Return a figure as the content of a PNG file."""
     buffer = io.BytesIO()
     with style.look():
         figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})

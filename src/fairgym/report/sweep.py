@@ -1,4 +1,4 @@
-"""One page about a sweep: what its settings came to, in small multiples and tables."""
+"""One page about a sweep: the effect of its settings, in small multiples and tables."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,26 +19,25 @@ from fairgym.sweeps.variance import UNDECIDABLE
 
 MOST_VALUES = 12  # of a setting, in words below a panel
 _TABLES = (
-    "interquartile mean over seeds, with its bootstrap 95% interval; in brackets the values of two"
-    " or three seeds, over which an interval says little; more is better"
+    "interquartile mean over seeds with its bootstrap 95% interval; for two or three seeds, their"
+    " values in brackets; higher is better"
 )
 _PANELS = (
-    "A column for each setting that differs, a row for each measure, of which more is better; a"
-    " score is that of a run's own objective."
-    " Faint dots are runs. Large marks are interquartile means over all runs with that value, other"
-    " settings and seeds taken together, with stratified bootstrap 95% intervals over the seeds."
+    "A column for each setting that differs, a row for each measure; higher is better. The score is"
+    " that of a run's own objective. Faint dots are runs. Large marks are interquartile means over"
+    " all runs with that value, pooled over other settings and seeds, with stratified bootstrap 95%"
+    " intervals over the seeds."
 )
 _EFFECTS = (
-    "Share of the variance over all runs that lies between the values of a setting; of a pair, what"
-    " is beyond the shares of both. In brackets the mean under permutations of the runs, and the"
-    " p-value; bold where it is .05 at most."
+    "Share of the variance over all runs that a setting explains; for a pair, the share of its"
+    " interaction. In brackets: the null mean (permuted runs) and the p-value; bold: p at most .05."
 )
 
 
 def sweep_page(
     title: str, rows: Sequence[dict[str, Any]], names: Sequence[str], measures: Sequence[str]
 ) -> str:
-    """The page as HTML that needs nothing from outside.
+    """Return the page as HTML that needs nothing from outside.
 
     Args:
         title: Name of the sweep.
@@ -61,10 +60,13 @@ def sweep_page(
     if varied:
         drawing = inline_svg(multiples(rows, names, varied, measures), "multiples", _PANELS)
         parts.append(
-            '<h2 id="multiples">What each setting does</h2><figure><div class="scroll">'
+            '<h2 id="multiples">Effect of each setting</h2><figure><div class="scroll">'
             f"{drawing}</div><figcaption>{escaped(_PANELS)}</figcaption></figure>"
         )
-        parts += ['<h2 id="effects">What matters how much</h2>', effect_table(found, measures)]
+        parts += [
+            '<h2 id="effects">Share of variance explained</h2>',
+            effect_table(found, measures),
+        ]
         note = _EFFECTS + _not_crossed(found)
         note += f" †: {UNDECIDABLE}." if any(share.undecidable for share in found.shares) else ""
         parts.append(f'<p class="note">{escaped(note)}</p>')
@@ -76,7 +78,7 @@ def sweep_page(
 
 
 def measure_title(column: str) -> str:
-    """A column in words: "Default rate", "Relief advantaged of debt management"."""
+    """Return a column in words: "Default rate", "Relief advantaged of debt management"."""
     if column == SCORE:
         return "Score"
     if column.startswith(ACTIONS):
@@ -89,7 +91,7 @@ def measure_title(column: str) -> str:
 
 
 def _not_crossed(found: Effects) -> str:
-    lost = " Not every combination has equally many runs, so that shares overlap."
+    lost = " Combinations have unequal numbers of runs, so shares overlap."
     return "" if found.crossed else lost
 
 
@@ -100,7 +102,7 @@ def multiples(
     varied: Sequence[str],
     measures: Sequence[str],
 ) -> Figure:
-    """Small multiples: a row of panels for each measure, a column for each setting.
+    """Draw small multiples: a row of panels per measure, a column per setting.
 
     Args:
         rows: As for `sweep_page`.
@@ -123,7 +125,7 @@ def multiples(
 def _panel(
     panel: Axes, rows: Sequence[dict[str, Any]], others: Sequence[str], name: str, measure: str
 ) -> None:
-    """One measure by one setting."""
+    """Draw one measure against one setting."""
     values = list(dict.fromkeys(row[name] for row in rows))
     scaled = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
     values = sorted(values) if scaled else values
@@ -158,7 +160,7 @@ def _short(value: object) -> str:
 
 
 def effect_table(found: Effects, measures: Sequence[str]) -> str:
-    """Settings and pairs in rows, measures in columns."""
+    """Return a table with settings and pairs in rows, measures in columns."""
     factors = list(dict.fromkeys(share.factor for share in found.shares))
     cells = {(share.factor, share.measure): share for share in found.shares}
     shown = [measure for measure in measures if measure not in found.constant]
@@ -181,7 +183,7 @@ def effect_table(found: Effects, measures: Sequence[str]) -> str:
 def setting_table(
     settings: Sequence[dict[str, Any]], names: Sequence[str], measures: Sequence[str]
 ) -> str:
-    """A line for each setting."""
+    """Return a table with one row per setting."""
     head = [", ".join(map(words, names)) or "setting", "seeds", *map(measure_title, measures)]
     lines = []
     for row in settings:

@@ -1,4 +1,4 @@
-"""Tables of the groups, and of further parts of the people."""
+"""Tables of the groups, and of further subgroups."""
 
 from collections.abc import Mapping
 
@@ -37,13 +37,13 @@ from fairgym.training.evaluation import ENOUGH
 def part_rates_of(
     result: Result, disparity: str, env: Environment, partition: str
 ) -> tuple[list[Estimate], Estimate]:
-    """A rate in each part of a partition, and the disparity over the parts, with their intervals.
+    """Return a rate in each subgroup, and the disparity over them, with their intervals.
 
     Args:
-        result: evaluations made with permutations.
-        disparity: name of the metric that compares the rate.
-        env: the environment.
-        partition: a key of `env.spec.partitions`.
+        result: Evaluations made with permutations.
+        disparity: Name of the metric that compares the rate.
+        env: The environment.
+        partition: A key of `env.spec.partitions`.
     """
     metric, parts = env.metrics[disparity], env.spec.partitions[partition]
     rate, every, apart = metric.rate, [], []
@@ -62,18 +62,18 @@ def part_rates_of(
 
 
 def group_sizes(result: Result, groups: int) -> np.ndarray:
-    """Mean number of people of each group at the start of an episode."""
+    """Return the mean number of people of each group at the start of an episode."""
     codes = np.concatenate([_codes(e.people_start, "group") for e in result.evaluations])
     return np.array([(codes == code).sum(axis=1).mean() for code in range(groups)])
 
 
 def group_table(results: Mapping[str, Result], env: Environment, axis: str = "") -> str:
-    """Each rate that a disparity compares, per group, for learned policies and best baselines.
+    """Return a table of each compared rate per group, for learned policies and best baselines.
 
     Args:
-        results: policies by name; evaluations have traces and people.
-        env: the environment.
-        axis: word for the parts whose rates are compared, those of a partition included; that of
+        results: Policies by name; evaluations have traces and people.
+        env: The environment.
+        axis: Word for the parts whose rates are compared, those of a partition included; that of
             the groups by default.
     """
     axis = axis or env.spec.group_word
@@ -110,7 +110,7 @@ def group_table(results: Mapping[str, Result], env: Environment, axis: str = "")
 
 
 def _size_rows(results: Mapping[str, Result], env: Environment) -> list[list[str | None]]:
-    """Number of people in each group: one row if all policies meet the same."""
+    """Return rows with the number of people per group: one row if all policies meet the same."""
     sizes = {name: group_sizes(result, len(env.spec.groups)) for name, result in results.items()}
     same = len({tuple(count) for count in sizes.values()}) == 1
     return [
@@ -125,12 +125,12 @@ def _size_rows(results: Mapping[str, Result], env: Environment) -> list[list[str
 def part_values(
     result: Result, env: Environment, partition: str, end: bool
 ) -> dict[str, np.ndarray]:
-    """Per part of the people: mean number, share in each stage, mean core attribute.
+    """Return the mean number, share in each stage and mean core attribute per subgroup.
 
     Args:
-        result: evaluations made with `trace=True`.
-        env: the environment.
-        partition: a key of `env.spec.partitions`.
+        result: Evaluations made with `trace=True`.
+        env: The environment.
+        partition: A key of `env.spec.partitions`.
         end: True for the end of each episode, False for its start.
 
     Returns:
@@ -150,13 +150,13 @@ def part_values(
 
 
 def partition_table(result: Result, other: Result | None, env: Environment, partition: str) -> str:
-    """Table of each part of the people when an episode begins and when it ends.
+    """Return a table of each subgroup at the start and at the end of an episode.
 
     Args:
-        result: a learned policy.
-        other: a fixed policy whose end stands in small print.
-        env: the environment.
-        partition: a key of `env.spec.partitions`.
+        result: A learned policy.
+        other: A fixed policy whose end stands in small print.
+        env: The environment.
+        partition: A key of `env.spec.partitions`.
     """
     start = part_values(result, env, partition, end=False)
     end = part_values(result, env, partition, end=True)
@@ -181,12 +181,12 @@ def partition_table(result: Result, other: Result | None, env: Environment, part
 
 
 def null_table(results: Mapping[str, Result], env: Environment, partition: str = "") -> str:
-    """The gaps between groups, and the disparities beside those of permuted groups.
+    """Return a table of the gaps between groups, and of disparities with their null.
 
     Args:
-        results: policies by name.
-        env: the environment.
-        partition: a key of `env.spec.partitions`, whose parts are compared; "" compares the groups.
+        results: Policies by name.
+        env: The environment.
+        partition: A key of `env.spec.partitions`, whose parts are compared; "" compares the groups.
 
     Returns:
         HTML; "" where no rates are compared.
@@ -219,52 +219,50 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
         return ""
     permuted = words(partition) if partition else f"{env.spec.group_word}s"
     signed = (
-        "Worse off: the group whose rate is worse on average over the episodes, by how much, with"
-        " the 95% interval. "
+        "Worse off: the group with the worse mean rate over the episodes, with the gap and its 95%"
+        " interval. "
     )
-    chance = "p: how probable gaps as large were if groups had no bearing. "
+    chance = "p: p-value of the permutation test of the gap. "
     if any(len(result.evaluations) > 1 for result in results.values()):
-        chance = f"{chance[:-2]}, for these seeds; intervals allow for further ones. "
+        chance = f"{chance[:-2]}, for these seeds only; intervals also cover chance in training. "
     if not some:
         head, rows = ["", "policy", "worse off"], [row[:3] for row in rows]
-        untested = "There is no permutation test of sums that are counted by group only."
+        untested = "There is no permutation test of totals that are kept per group only."
         return table(head, rows, "results", headings=2) + noted(f"{signed}{untested}")
     note = (
-        f"{'' if partition else signed + chance}The disparity is a mean of single episodes, in"
-        " which unevenness from one to the next and systematic gap are together; permuted is the"
-        f" same with the people's {permuted} permuted, {ENOUGH} times, so that everybody keeps what"
-        " happened to them: its mean, and what 95% stay below. Means are over the episodes in which"
-        " the disparity is defined."
+        f"{'' if partition else signed + chance}The disparity is the mean over single episodes, so"
+        " it holds both the systematic gap and chance differences within episodes. For its null"
+        f" distribution the people's {permuted} are permuted {ENOUGH} times, while everybody keeps"
+        " their outcomes. Means are over the episodes in which the disparity is defined."
     )
     own = [] if partition else ["worse off", "p"]
-    head = ["", "policy", *own, "disparity", "permuted, mean", "permuted, 95%"]
+    head = ["", "policy", *own, "disparity", "null, mean", "null, 95% quantile"]
     return table(head, rows, "results", headings=2) + noted(note)
 
 
 def gap_section(results: Mapping[str, Result], env: Environment) -> str:
-    """Who is worse off, and each group's rates; "" where no rates are compared.
+    """Return who is worse off and each group's rates; "" where no rates are compared.
 
     Args:
-        results: policies by name.
-        env: the environment.
+        results: Policies by name.
+        env: The environment.
     """
     axes = dict.fromkeys(axis_of(env, m.rate.numerator) for m in disparities(env).values())
     tables = [null_table(results, env)]
     for axis in axes:
         note = (
-            f"Each {axis}'s own rate over whole episodes; brackets hold the 95% interval of the"
-            " mean."
+            f"Rate of each {axis} over whole episodes. Brackets hold the 95% interval of the mean."
         )
         tables += [f"<h3>By {escaped(axis)}</h3>", group_table(results, env, axis), noted(note)]
     return "".join(tables)
 
 
 def partition_section(page: Measured, partition: str) -> str:
-    """Tables of a further partition of the people.
+    """Return the tables of a further attribute.
 
     Args:
-        page: what was measured.
-        partition: a key of `env.spec.partitions`.
+        page: What was measured.
+        partition: A key of `env.spec.partitions`.
     """
     env, parts = page.env, []
     for own, other in page.pairs:
@@ -275,16 +273,17 @@ def partition_section(page: Measured, partition: str) -> str:
         episodes = sum(e.episodes for e in own.evaluations)
         counted = "one episode" if episodes == 1 else f"{episodes} episodes"
         note = (
-            f"The people of each {words(partition)} when an episode begins → when it ends: their"
-            f" number, the share of them in each stage and their mean"
-            f" {words(env.spec.core_attribute)}, over {counted}.{small}"
+            f"People of each {words(partition)} at the start → at the end of an episode: their"
+            f" number, the share in each stage and the mean {words(env.spec.core_attribute)}, over"
+            f" {counted}.{small}"
         )
         parts.append(noted(note))
     if all(partition in e.part_totals for r in page.named.values() for e in r.evaluations):
         note = (
-            f"The rates that the {env.spec.group_word}s are compared by, over whole episodes, and"
-            f" how far apart they are: what happens to somebody counts for the {words(partition)}"
-            " that they are in. The disparity is known where all of them have people to count."
+            f"The rates that are compared between {env.spec.group_word}s, over whole episodes, here"
+            f" by {words(partition)}, and their disparity. Each person counts for the"
+            f" {words(partition)} that they are in. The disparity is defined where the rates of all"
+            " of them are."
         )
         parts.append(group_table(page.named, env, partition))
         parts += [noted(note), null_table(page.named, env, partition)]
@@ -296,5 +295,5 @@ def _codes(people: Mapping[str, np.ndarray], name: str) -> np.ndarray:
 
 
 def _count(people: float) -> str:
-    """A mean number of people: whole, or with one decimal if it is small and not whole."""
+    """Return a mean number of people: whole, or with one decimal if small and not whole."""
     return f"{people:,.0f}" if people >= 100 or float(people).is_integer() else f"{people:.1f}"

@@ -93,16 +93,16 @@ Row = Sequence[str | None]
 
 
 def table(head: Sequence[str], rows: Sequence[Row], kind: str = "", headings: int = 1) -> str:
-    """A table of cells that are HTML already; a wide one as several, one below the other.
+    """Return a table of cells that are HTML already; split a wide one into several.
 
     The first cell of a row is its heading; if it is None, the heading above holds for this row too.
 
     Args:
-        head: the cells of the first line.
-        rows: the cells of the other lines.
-        kind: classes of the table.
-        headings: number of columns at the left that say what a row is; each part of a wide table
-            has them.
+        head: The cells of the first line.
+        rows: The cells of the other lines.
+        kind: Classes of the table.
+        headings: Number of columns at the left that name a row; each part of a wide table repeats
+            them.
     """
     columns = len(head) - headings
     parts = max(1, math.ceil(columns / (MOST_COLUMNS - headings)))
@@ -131,7 +131,7 @@ def _table(head: Row, rows: Sequence[Row], kind: str) -> str:
 
 
 def _row(cells: Row, span: int) -> str:
-    """A line of a table, whose heading holds for `span` lines."""
+    """Return a row of a table, whose heading spans `span` rows."""
     heading, *rest = cells
     group = f' rowspan="{span}"' if span > 1 else ""
     first = "" if heading is None else f'<th scope="row"{group}>{heading}</th>'
@@ -139,20 +139,20 @@ def _row(cells: Row, span: int) -> str:
 
 
 def escaped(text: object) -> str:
-    """Text as HTML shows it: with &, < and > spelt out."""
+    """Escape &, < and > for HTML."""
     return html.escape(str(text), quote=False)
 
 
 def wrapped(name: str) -> str:
-    """The name of a policy as a cell, which breaks between words."""
+    """Return the name of a policy as a cell that breaks between words."""
     return f'<span class="wrap">{escaped(name)}</span>'
 
 
 def noted(text: str) -> str:
-    """A note below a table."""
+    """Return a note below a table."""
     return f'<p class="note">{escaped(text)}</p>'
 
 
 def estimate_cell(text: str) -> str:
-    """An estimate as a cell, which breaks before its interval rather than within it."""
+    """Return an estimate as a cell that breaks before its interval, not within it."""
     return re.sub(r"\[.*\]", r'<span class="whole">\g<0></span>', escaped(text))

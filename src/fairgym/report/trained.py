@@ -13,7 +13,7 @@ from fairgym.results.labels import has_people, words
 
 
 def config_tables(groups: Sequence[RunGroup]) -> str:
-    """Tables of what was trained: in short, and every setting behind a fold."""
+    """Return tables of what was trained: a short one, and every setting behind a fold."""
     short = [_in_short(group) for group in groups]
     long = []
     for group in groups:
@@ -77,13 +77,13 @@ def _in_short(group: RunGroup) -> dict[str, str]:
         "Versions": escaped(", ".join(f"{name} {v}" for name, v in versions.items() if v)),
         "Source commit": escaped(provenance.get("git_commit") or "not recorded"),
         "Device": escaped(f"{device.get('count', '')} x {device.get('kind', 'not recorded')}"),
-        "Begun": escaped(provenance.get("started", "")),
+        "Started": escaped(provenance.get("started", "")),
     }
     return row
 
 
 def _weights(objective: Objective | Mapping[str, Objective]) -> str:
-    """The weights in text; one line for all agents, or for the first of several objectives."""
+    """Return the weights as text."""
     if isinstance(objective, Mapping):
         return "each agent has its own"
     terms = [f"{words(n)} {w:.3g}" for n, w in objective.weights.items() if w]

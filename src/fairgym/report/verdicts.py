@@ -1,4 +1,4 @@
-"""Sentences on what a policy achieves beside a baseline: for everybody, for groups, who waits."""
+"""Sentences that compare a policy with a baseline: for everybody, for groups, and for waits."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -27,53 +27,53 @@ from fairgym.results.numbers import Estimate, estimate, interval, number_in, num
 from fairgym.statistics.intervals import paired_interval
 from fairgym.statistics.survival import common_end, left_after, quantile
 
-FEW_SEEDS = 4  # so few that each is told where they disagree
+FEW_SEEDS = 4  # so few that each is reported where they disagree
 
 _KINDS = (
     "worse in",
     "better in",
     "no clear difference in",
-    "not comparable, as not equally many come to the end of it:",
+    "not comparable, because the numbers of people served differ:",
     "too few seeds to tell:",
     "too few episodes to compare:",
 )
 
 
 def verdict(result: Result, rules: Sequence[Result]) -> str:
-    """Objective of a learned policy beside that of the best baseline."""
+    """Compare a learned policy with the best baseline by the objective."""
     own = result.estimate(OBJECTIVE)
     name = capital(who(result))
     rule = best(rules)
     if rule is None:
-        return f"{name} reaches {interval(own)} by the objective; no baseline is there to compare."
+        return f"{name} has an objective of {interval(own)}; there is no baseline to compare with."
     which = _among(rules)
-    numbers = f"{interval(own)} beside {interval(rule.estimate(OBJECTIVE))}"
+    numbers = f"{interval(own)} against {interval(rule.estimate(OBJECTIVE))}"
     gap = result.difference(rule, OBJECTIVE)
     if not np.isfinite(gap.low):
         return (
-            f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”. One"
-            " episode says nothing of chance."
+            f"By the objective, {who(result)} scores {numbers} for {which}, “{rule.name}”. One"
+            " episode gives no interval."
         )
-    failed = {"it": result.ended_early[0], "every baseline": rule.ended_early[0]}
+    failed = {who(result): result.ended_early[0], "every baseline": rule.ended_early[0]}
     if any(failed.values()):
         which_failed = " and ".join(name for name, early in failed.items() if early)
         return (
-            f"By the objective {who(result)} reaches {numbers} for {which}, “{rule.name}”;"
-            f" {which_failed} failed, so that the two do not compare."
+            f"By the objective, {who(result)} scores {numbers} for {which}, “{rule.name}”. Not"
+            f" comparable, because {which_failed} failed."
         )
     if gap.mean == gap.low == gap.high == 0.0:
-        return f"By the objective {who(result)} does as {which}, “{rule.name}”, does: {numbers}."
+        return f"By the objective, {who(result)} equals {which}, “{rule.name}”: {numbers}."
     way = "neither clearly better nor clearly worse"
     if gap.clear:
         way = "better" if gap.mean > 0 else "worse"
     return (
-        f"By the objective {who(result)} does {way} than {which}, “{rule.name}”: {numbers}, a"
+        f"By the objective, {who(result)} is {way} than {which}, “{rule.name}”: {numbers}, a"
         f" difference of {interval(gap)}."
     )
 
 
 def _among(rules: Sequence[Result]) -> str:
-    """The best baseline by what it is the best of."""
+    """Name the best baseline by what it is the best of."""
     held = [rule for rule in rules if not rule.ended_early[0]]
     if len(rules) == 1:
         return "the baseline"
@@ -87,15 +87,15 @@ def _among(rules: Sequence[Result]) -> str:
 
 
 class _Line(NamedTuple):
-    """One quantity of two policies, as `_sorted_line` takes it.
+    """One quantity under two policies, as `_sorted_line` takes it.
 
     Attributes:
-        what: the quantity in words.
-        ours: its value per episode with the learned policy, an array for each seed.
-        theirs: the same with the other one.
-        unit: its unit.
+        what: The quantity in words.
+        ours: Its value per episode with the learned policy, an array for each seed.
+        theirs: The same with the other one.
+        unit: Its unit.
         lower: True if less is better.
-        same: False where not equally many come to the end of what is measured.
+        same: Whether equally many people are served, if only they count.
     """
 
     what: str
@@ -107,16 +107,16 @@ class _Line(NamedTuple):
 
 
 def overall(result: Result, rule: Result, env: Environment, several: bool) -> list[str]:
-    """What is worse and what is better than with a baseline, for everybody together.
+    """Say what is worse and what is better than with a baseline, for everybody together.
 
     Args:
-        result: a learned policy.
-        rule: a baseline in the same episodes.
-        env: the environment, for names and units.
+        result: A learned policy.
+        rule: A baseline in the same episodes.
+        env: The environment, for names and units.
         several: True to name the policy, as one of several.
     """
     gaps, of_groups = disparities(env), _compared_groups(env)
-    of_all, apart = [], []  # apart: differences that no gap between groups tells
+    of_all, apart = [], []  # apart: differences that no gap between groups covers
     for name in (*env.metrics, *env.spec.schemes):
         if name in of_groups:
             continue
@@ -125,12 +125,15 @@ def overall(result: Result, rule: Result, env: Environment, several: bool) -> li
         line = _Line(small(words(label.title)), ours, theirs, label.unit, label.flipped)
         (apart if name in gaps else of_all).append(line)
     start = _start(result, rule, several)
-    found = [_sorted_line(start, of_all), _sorted_line(f"{start}, differences of people", apart)]
+    found = [
+        _sorted_line(start, of_all),
+        _sorted_line(f"{start}, differences between people", apart),
+    ]
     return [sentence for sentence in found if sentence]
 
 
 def for_groups(result: Result, rule: Result, env: Environment, several: bool) -> list[str]:
-    """What is worse and what is better than with a baseline, for each group."""
+    """Say what is worse and what is better than with a baseline, for each group."""
     of_groups, finished = _compared_groups(env), env.spec.finished_only
     found = []
     traced = all(e.trace is not None for e in (*result.evaluations, *rule.evaluations))
@@ -152,21 +155,18 @@ def for_groups(result: Result, rule: Result, env: Environment, several: bool) ->
 
 
 def _compared_groups(env: Environment) -> dict[str, Rate]:
-    """Disparities between the groups -> the rate that they compare."""
+    """Return the disparities between groups -> the rate that they compare."""
     found = {name: metric.rate for name, metric in disparities(env).items()}
     return {n: rate for n, rate in found.items() if rate_parts(env, rate) == env.spec.groups}
 
 
 def _start(result: Result, rule: Result, several: bool) -> str:
-    return (
-        f"“{result.name}” compared with “{rule.name}”"
-        if several
-        else f"with {who(result)} compared with “{rule.name}”"
-    )
+    own = f"“{result.name}”" if several else who(result)
+    return f"{own} compared with “{rule.name}”"
 
 
-def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
-    """Which group is worse off in what with a policy, by how much; "" if no rates are compared."""
+def gap_sentence(result: Result, env: Environment) -> str:
+    """Say which group is worse off in what, and by how much; "" if no rates are compared."""
     clear: dict[str, list[str]] = {}
     unclear, apart = [], []
     for rate in gaps_of(env, result.evaluations):
@@ -185,24 +185,23 @@ def gap_sentence(result: Result, env: Environment, several: bool = True) -> str:
             apart.append(f"{small(rate.title)} ({by_seed})")
         elif np.isfinite(pair.gap.low):
             unclear.append(small(rate.title))
-    name = f"with {who(result)}"
-    parts = []
+    name, found = f"with {who(result)}", []
     if clear:
         each = [f"{those(group)} in {listed(of)}" for group, of in clear.items()]
-        parts.append(f"Worse off {name}, on average: {'; '.join(each)}")
+        found.append(f"Worse off {name}, on average: {'; '.join(each)}.")
     if apart:
-        seeds = f"{len(result.evaluations)} seeds are too few to tell who is worse off in"
-        parts.append(f"{'' if parts else f'{capital(name)} '}{seeds} {listed(apart)}")
+        seeds = len(result.evaluations)
+        start = "" if found else f"{capital(name)}, "
+        text = f"{start}{seeds} seeds are too few to tell who is worse off in"
+        found.append(f"{text} {'; '.join(apart)}.")
     if unclear:
-        start = "nobody clearly in"
-        if not parts:
-            start = f"{capital(name)} no group is clearly worse off in"
-        parts.append(f"{start} {listed(unclear)}")
-    return f"{'; '.join(parts)}." if parts else ""
+        start = "No group is" if found else f"{capital(name)}, no group is"
+        found.append(f"{start} clearly worse off in {listed(unclear)}.")
+    return " ".join(found)
 
 
 def _gaps_by_seed(result: Result, env: Environment, name: str) -> str:
-    """Who is worse off by how much with each of a few seeds; "" where it is clear with none."""
+    """Return each seed's gap if there are few seeds and one is clear; else ""."""
     if not 1 < len(result.evaluations) <= FEW_SEEDS:
         return ""
     sizes: dict[str, list[str]] = {}
@@ -219,7 +218,7 @@ def _gaps_by_seed(result: Result, env: Environment, name: str) -> str:
 
 
 def wait_sentences(result: Result, rule: Result, env: Environment, several: bool) -> list[str]:
-    """How long it takes until people no longer wait, those who still do at the end included."""
+    """Say how long waits last, including those that last beyond the end of an episode."""
     found, everybody = [], range(len(env.spec.groups))
     for stage in env.spec.waits if has_population(env) else ():
         courses = [waits_of(one.evaluations, stage, everybody) for one in (result, rule)]
@@ -235,8 +234,8 @@ def wait_sentences(result: Result, rule: Result, env: Environment, several: bool
             seeds = f" (by seed {', '.join(told)})"
         unit = env.spec.time_unit
         found.append(
-            f"Of all waits half end {halves[0]} with {who(result)} and {halves[1]} with"
-            f" “{rule.name}”, however they end; {left[0]}%{seeds} and {left[1]}% last"
+            f"Half of all waits end {halves[0]} with {who(result)} and {halves[1]} with"
+            f" “{rule.name}”, for whatever reason; {left[0]}%{seeds} and {left[1]}% of waits last"
             f" {_span(last, unit)} or longer."
         )
     return found
@@ -253,7 +252,7 @@ def _steps(within: float, last: int, unit: str) -> str:
 
 
 def _sorted_line(start: str, lines: Iterable[_Line]) -> str:
-    """One sentence on what is worse, better, and not clearly different; "" for no line."""
+    """Say in one sentence what is worse, better and not clearly different; "" for no line."""
     kinds: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     worse, better, alike, other, few, unknown = kinds.values()
     for line in lines:
@@ -275,7 +274,7 @@ def _sorted_line(start: str, lines: Iterable[_Line]) -> str:
 
 
 def _by_seed(line: _Line) -> str:
-    """A few seeds' own values, where one of them clearly differs; "" otherwise."""
+    """Return the values of a few seeds where one of them clearly differs; else ""."""
     if not 1 < len(line.ours) <= FEW_SEEDS:
         return ""
     gaps = [Estimate(*paired_interval([values], line.theirs)) for values in line.ours]

@@ -27,20 +27,20 @@ def write_report(
     schemes: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write a report about runs, and its figures as PNG and CSV files beside it.
+    """Write a report about runs, with its figures as PNG and CSV files beside it.
 
-    Runs that differ in nothing but their seed are shown together, with bands over seeds; other
-    configurations are compared. The policies and the environment's fixed baselines are measured
-    anew, on the same people and the same luck.
+    Runs that differ only in their seed are shown together, with bands over seeds; different
+    configurations are compared. The policies and the environment's baselines are measured anew, in
+    the same episodes: the same people and random draws.
 
     Args:
-        folders: run folders, or folders that hold `seed-N` folders.
-        out: the page; `report.html` in the first folder if None. Figures go to `figures/` next
+        folders: Run folders, or folders that hold `seed-N` folders.
+        out: The page; `report.html` in the first folder if None. Figures go to `figures/` next
             to it.
-        episodes: number of episodes that each policy is measured in.
-        seed: seed of these episodes.
-        schemes: further schemes to score all policies by, as `fairgym.load_runs` takes them.
-        progress: called with a short text now and then.
+        episodes: Number of episodes that each policy is measured in.
+        seed: Seed of these episodes.
+        schemes: Further schemes to score all policies by, as `fairgym.load_runs` takes them.
+        progress: Called with a short text at each stage.
 
     Returns:
         The path of the page.

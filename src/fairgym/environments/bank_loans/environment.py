@@ -1,4 +1,4 @@
-"""Bank loans environment (Hu, Lear and Zhang 2023, section 6.A; D'Amour et al. 2020)."""
+"""A bank that approves or denies loans (Hu, Lear and Zhang 2023, section 6.A)."""
 
 import dataclasses
 from collections.abc import Mapping

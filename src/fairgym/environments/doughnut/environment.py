@@ -1,4 +1,4 @@
-"""Doughnut shop environment (Alamdari et al. 2024, section 6.1)."""
+"""A server who hands out doughnuts (Alamdari et al. 2024, section 6.1)."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Lending pool environment (Alamdari et al. 2024, sections 6.2 and A.3)."""
+"""A bank that grants one loan per step (Alamdari et al. 2024, sections 6.2 and A.3)."""
 
 import dataclasses
 from collections.abc import Mapping

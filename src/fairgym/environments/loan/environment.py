@@ -1,4 +1,4 @@
-"""Loan environment: one bank with three agents, or two banks that share the people.
+"""A bank with admissions, disbursement and debt management agents, or two such banks.
 
 One step is one month, in the order of MAFE, appendix F (`steps.py`, formulas in `dynamics.py`).
 Parts can be exchanged: the market with one bank (`market.py`) or two (`pool.py`), what a bank

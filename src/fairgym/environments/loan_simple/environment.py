@@ -1,4 +1,4 @@
-"""Simplified loan environment: one bank settles every application in a single step.
+"""A bank that settles every loan application in a single step.
 
 This is MAFE-Loan-S of MAFE, appendix D.6. It has the agents, actions, components and metrics of
 `loan`, with a much shorter process. The steps and their formulas are in `steps.py`.

@@ -132,8 +132,8 @@ def test_units_are_those_of_an_enumeration():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"threshold": 1.5}, "threshold is 1.5; it takes a number from 0 to 1"),
-        ({"measure": "gap"}, "measure is 'gap'; it takes a Windowed, or one of: short_term, long"),
+        ({"threshold": 1.5}, "threshold must be a number from 0 to 1.*got 1.5"),
+        ({"measure": "gap"}, "measure must be a Windowed, or one of: short_term, long.*got 'gap'"),
         ({"policies": {"bank": "threshold"}}, "policies has no learned policy with probabilities"),
         ({"policies": {}}, "no policy for 'bank'; bank_loans has the agents: bank"),
     ],
@@ -158,6 +158,6 @@ def test_an_environment_without_expected_components_or_measures_is_refused():
     ):
         massaged(shop, shop.default_params, learned, 0.5, measure)
     loans = fairgym.make("loan_simple", population=10, horizon=5)
-    with pytest.raises(FairgymError, match="it takes an agent that chooses an option or divides"):
+    with pytest.raises(FairgymError, match="must be an agent that chooses an option or divides"):
         learned = equivariant(loans, jax.random.key(0))
         massaged(loans, loans.default_params, learned, 0.5, measure)

@@ -283,7 +283,7 @@ def test_a_cluster_that_does_not_answer_is_told_at_once(tmp_path, monkeypatch):
 def test_shares_of_cards_are_checked():
     with pytest.raises(FairgymError, match="gpus is -1"):
         engine_of(name="ray", gpus=-1.0)
-    with pytest.raises(FairgymError, match=r"gpus is 1.5; above 1 it takes a whole number"):
+    with pytest.raises(FairgymError, match=r"gpus must be a whole number above 1, got 1.5"):
         engine_of(name="ray", gpus=1.5)
     with pytest.raises(FairgymError, match=r"gpus is 0.5; the engine processes takes 0"):
         engine_of(2, gpus=0.5)

@@ -190,9 +190,9 @@ def test_equal_environments_are_equal_and_wrappers_go_around():
 @pytest.mark.parametrize(
     ("env", "memory", "message"),
     [
-        (House(), "full", "memory is 'full'; it takes: heat"),
+        (House(), "full", "memory must be one of heat.*got 'full'"),
         (Room(), "full", "memory is 'full'; room declares none"),
-        (House(), Sums, "it takes a memory that can be shown to agents"),
+        (House(), Sums, "must be a memory that can be shown to agents"),
         (Toy(), Sums("served", "person"), "agent 'level' has 12 rows and the memory one number"),
         (Toy(), Sums("served", "group"), "the memory has the axis 'group'; it takes 'person'"),
         (Toy(), Sums("served", "", ("a", "time")), "'level' already observes a feature 'time'"),

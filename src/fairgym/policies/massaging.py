@@ -85,7 +85,7 @@ def massaged(
     given = env.spec.measures.get(measure) if isinstance(measure, str) else measure
     if not isinstance(given, Windowed):
         named = ", ".join(env.spec.measures) or f"none, since {env.name} has no measures"
-        raise FairgymError(f"measure is {measure!r}; it takes a Windowed, or one of: {named}")
+        raise FairgymError(f"measure must be a Windowed or one of {named}, got {measure!r}")
     with_logits = [agent for agent in env.agents if has_logits(policies[agent])]
     if not with_logits:
         raise FairgymError(
@@ -114,13 +114,12 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
     space = env.action_space(agent)
     if not (space.discrete or isinstance(space, Allocation)):
         raise FairgymError(
-            f"massage is requested for {agent!r}, whose action is {space.takes}; it takes an agent"
-            " that chooses an option or divides units"
+            f"massage is requested for {agent!r}, whose action is {space.takes}; it works for"
+            " agents that choose an option or divide units"
         )
     if not oracle and env.spec.expected_components is None:
         raise FairgymError(
-            f"massage is requested for {agent!r}, but {env.name} declares no expected"
-            " components; it takes an environment with `expected_components`"
+            f"massage is requested for {agent!r}, but {env.name} declares no `expected_components`"
         )
 
 

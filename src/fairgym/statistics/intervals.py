@@ -157,8 +157,7 @@ def by_seed(values: Numbers, name: str) -> np.ndarray:
     counts = sorted({np.size(row) for row in values})
     if len(counts) > 1:
         raise FairgymError(
-            f"{name} has seeds with {counts[0]} and with {counts[-1]} episodes; it takes the same"
-            " episodes of every seed"
+            f"{name} must have the same episodes of every seed, got {counts[0]} and {counts[-1]}"
         )
     return np.asarray(values, np.float64).reshape(len(values), -1)
 

@@ -244,7 +244,7 @@ class _Crew:
             self.say(f"{task.label}: its process died ({cause}); another one takes it up again")
         else:
             sentence = f"its process died {deaths} times ({cause})"
-            self.failed.append(Failed(task, f"{sentence}; perhaps it takes fewer workers"))
+            self.failed.append(Failed(task, f"{sentence}; perhaps fewer workers help"))
             self.say(f"{task.label}: {sentence}; it is given up")
 
     def stop(self) -> None:

@@ -56,9 +56,9 @@ class Ray:
     def __init__(self, workers: int | None = None, gpus: float = 0.0) -> None:
         self.ray = need("ray", "the engine ray")
         if not 0.0 <= gpus <= 1024.0:
-            raise FairgymError(f"gpus is {gpus}; it takes a number from 0, such as 0.25")
+            raise FairgymError(f"gpus must be a number from 0, such as 0.25, got {gpus}")
         if gpus > 1.0 and gpus % 1.0:
-            raise FairgymError(f"gpus is {gpus}; above 1 it takes a whole number of cards")
+            raise FairgymError(f"gpus must be a whole number above 1, got {gpus}")
         self.workers, self.gpus = workers, gpus
         # Runs share a card only if none of them, nor this process, takes all of its memory when it
         # begins; the cluster's workers are told.

@@ -44,7 +44,7 @@ def engine_of(workers: int | None = None, name: str = "", gpus: float = 0.0) -> 
         return Vmap(workers or TOGETHER)
     if name == RAY:
         return Ray(workers, gpus)
-    raise FairgymError(f"engine is {name!r}; it takes one of {', '.join(ENGINES)}")
+    raise FairgymError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
 
 
 def train_seeds(

@@ -82,13 +82,13 @@ def test_defaults_that_follow_from_the_data():
 @pytest.mark.parametrize(
     ("shapes", "told"),
     [
-        ({"population": 1}, "population is 1; it takes a whole number from 2"),
+        ({"population": 1}, "population must be a whole number from 2.*got 1"),
         ({"horizon": 0}, "horizon is 0"),
-        ({"applicants": 0}, "applicants is 0; it takes a whole number from 1 to 500"),
+        ({"applicants": 0}, "applicants must be a whole number from 1 to 500.*got 0"),
         ({"population": 30, "applicants": 31}, "applicants is 31; .* from 1 to 30"),
         ({"disbursement_cap": 501}, "disbursement_cap is 501"),
         ({"disbursement_cap": True}, "disbursement_cap is True"),
-        ({"action_groups": 3}, "action_groups is 3; it takes a whole number from 1 to 2"),
+        ({"action_groups": 3}, "action_groups must be a whole number from 1 to 2.*got 3"),
         ({"population_source": "nowhere"}, "nowhere"),
         ({"aplicants": 3}, "unknown argument 'aplicants'"),
     ],

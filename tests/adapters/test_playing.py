@@ -199,7 +199,9 @@ def test_a_limit_may_be_assigned_and_is_checked():
     adapter.max_cycles = 3
     rewards, _ = played(adapter, constant(adapter.environment, ACTIONS))
     assert len(rewards["admissions"]) == 3
-    with pytest.raises(FairgymError, match="max_cycles is 0"):
+    with pytest.raises(
+        FairgymError, match="max_cycles must be a whole number from 1 to 1000000, got 0"
+    ):
         adapter.max_cycles = 0
 
 

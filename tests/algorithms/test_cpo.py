@@ -171,7 +171,7 @@ def test_what_cannot_be_learned_is_refused(env, settings, message):
 
 
 def test_a_trust_region_of_nothing_is_refused():
-    with pytest.raises(FairgymError, match="trust_region must be a number above 0.*got 0"):
+    with pytest.raises(FairgymError, match=r"trust_region must be a number above 0.*got 0"):
         algorithms.get("cpo")(trust_region=0)
 
 

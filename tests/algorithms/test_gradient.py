@@ -207,7 +207,7 @@ def test_a_run_that_was_cut_off_ends_like_one_that_was_not(name, tmp_path, monke
         ("f-mappo", {"num_envs": 0}, "num_envs must be a whole number from 1.*got 0"),
         ("f-mappo", {"num_steps": 2, "num_minibatches": 4}, "num_steps is 2; .* from 4"),
         ("f-mappo", {"learning_rate": 0.0}, "learning_rate must be a number above 0.*got 0.0"),
-        ("f-mappo", {"init_std": 2.0}, "init_std must be a number above 0 to 1.*got 2.0"),
+        ("f-mappo", {"init_std": 2.0}, "init_std must be a number above 0 to 1, got 2.0"),
         ("f-mappo", {"gamma": 1.5}, "gamma must be a number from 0 to 1.*got 1.5"),
         ("f-maddpg", {"buffer_size": 10}, "buffer_size must be a whole number from 800.*got 10"),
         ("f-maddpg", {"batch_size": 3}, "batch_size must be a whole number from 16.*got 3"),

@@ -89,7 +89,7 @@ def test_runs_side_by_side_are_measured_by_each_others_welfare():
     ("environment", "memory", "error"),
     [
         ("doughnut", "all", "memory is 'all'; it takes: full, min, reset"),
-        ("loan", "full", "memory is 'full'; loan declares none"),
+        ("loan", "full", "memory is 'full', but loan declares none"),
         ("doughnut", 3, "memory is 3; it takes a name"),
     ],
 )

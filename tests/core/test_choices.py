@@ -90,14 +90,13 @@ def test_names_and_words():
 
 def test_bad_declarations():
     for make, message in (
-        (lambda: Discrete(()), "options must be at least one option.*got ()"),
+        (lambda: Discrete(()), r"options must have at least one option, got \(\)"),
         (lambda: Discrete(("a", "a")), "element 'a' is declared twice"),
-        (lambda: OneEntity(0), "capacity must be a whole number from 1.*got 0"),
-        (lambda: OneEntity(True), "capacity must be a whole number from 1.*got True"),
+        (lambda: OneEntity(0), "capacity must be a whole number from 1 to 2147483647, got 0"),
+        (lambda: OneEntity(True), "capacity must be a whole number from 1 to 2147483647, got True"),
     ):
-        with pytest.raises(FairgymError) as error:
+        with pytest.raises(FairgymError, match=message):
             make()
-        assert str(error.value).startswith(message)
 
 
 class Shop(Toy):
@@ -126,7 +125,7 @@ class TestFixed:
             fixed_policies(SHOP, {"level": value})
 
     def test_an_unknown_word_is_refused(self):
-        with pytest.raises(FairgymError, match=r"must be .* the name of an option.*got 'person_7'"):
+        with pytest.raises(FairgymError, match=r"must be .* name of an option, .*, got 'person_7'"):
             fixed_policies(SHOP, {"level": "person_7"})
 
     def test_changes_by_name(self):

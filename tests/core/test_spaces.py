@@ -59,7 +59,7 @@ class TestEveryActionSpace:
     @pytest.mark.parametrize("shape", [(4,), (5, 1), (), (6,)])
     def test_another_shape_is_outside(self, space, shape):
         assert not space.contains(jnp.full(shape, 0.2))
-        with pytest.raises(FairgymError, match=r"agent 'x' must have shape \(5,\) .*got "):
+        with pytest.raises(FairgymError, match=r"agent 'x' must have shape \(5,\) .*, got "):
             check_action(space, "x", jnp.zeros(shape))
 
     def test_equal_spaces_are_one_static_argument(self, space):

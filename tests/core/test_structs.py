@@ -87,7 +87,7 @@ class TestParams:
         known = unchecked(free=jnp.float32(2.0))
         assert jax.jit(lambda r: known.replace(rate=r).free)(0.5) == 2.0
         wrong = jnp.float32(2.0)
-        with pytest.raises(FairgymError, match=r"Prices.rate is "):
+        with pytest.raises(FairgymError, match=r"Prices.rate must be .* from 0 to 1, got .*2\."):
             jax.jit(lambda f: unchecked(rate=wrong, free=f).free)(0.5)
 
     def test_unbounded(self):

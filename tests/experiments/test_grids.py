@@ -266,5 +266,5 @@ def test_too_few_seeds_are_told(seeds):
 
 
 def test_unknown_scales_are_told():
-    with pytest.raises(FairgymError, match="scale must be one of paper, quick.*got 'huge'"):
+    with pytest.raises(FairgymError, match=r"scale must be one of paper, quick.*got 'huge'"):
         experiments.get("mafe-fig8")().size("huge")

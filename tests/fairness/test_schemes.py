@@ -309,7 +309,10 @@ BAD = [
     (lambda: Sum(-0.1), "discount must be a number from 0 to 1.*got -0.1"),
     (lambda: AlphaFair(-1.0), "alpha must be a number from 0.*got -1.0"),
     (lambda: Nash(plus=-1.0), "plus must be a number from 0.*got -1.0"),
-    (lambda: GeneralisedGini((1.0, -0.5)), "a weight of GeneralisedGini is -0.5"),
+    (
+        lambda: GeneralisedGini((1.0, -0.5)),
+        "a weight of GeneralisedGini must be a number from 0, got -0.5",
+    ),
     (lambda: GeneralisedGini((0.3, 0.7)), r"must not increase .*, got \(0.3, 0.7\)"),
     (lambda: GeneralisedGini((1.0,))(jnp.zeros(2)), "for each of 2 stakeholders, got 1"),
     (lambda: RelaxedParity((0, 2)), r"numbers from 0 on, .*, got \(0, 2\)"),

@@ -206,7 +206,7 @@ class TestRules:
             ("nowhere_at_all:rule", "there is no module 'nowhere_at_all'"),
             ("broken_RULES:rule", "cannot be imported: ZeroDivisionError"),
             ("RULES:absent", "has no 'absent'"),
-            ("RULES:number", "of 'level' must be a f.*got not a function"),
+            ("RULES:number", "of 'level' must be a f.*, got int"),
             ("RULES:short", r"must return float32 of shape \(2,\) .*got float32 of shape \(1,\)"),
             ("RULES:whole", r"must return float32 .*got int32 of shape \(2,\)"),
             ("RULES:nothing", "must return .*got NoneType"),

@@ -93,7 +93,7 @@ def test_settings_reach_the_configurations():
         ({"grids": {}}, "unknown part 'grids'; did you mean 'grid'"),
         ({"grid": {"horizon": 3}}, "grid.horizon must be a list.*got a number"),
         ({"grid": {"horizon": []}}, "grid.horizon is an empty list"),
-        ({"grid": [3]}, "grid must be names with values.*got a list"),
+        ({"grid": [3]}, "grid must be names with values, got a list"),
         ({"zip": {"horizon": [3, 4], "hidden": [2]}}, r"different lengths \(horizon 2, hidden 1\)"),
         ({"grid": {"hidden": [2]}, "list": [{"hidden": 3}]}, "'hidden' is in two of grid, zip"),
         ({"list": [3]}, "list takes a list of tables"),

@@ -197,7 +197,7 @@ class Allocation(ActionSpace):
         check_shape("units", self.units, 1, MOST_UNITS)
         object.__setattr__(self, "elements", declared(self.elements))
         if not self.elements:
-            raise FairgymError("elements must be at least one place, got ()")
+            raise FairgymError("elements must have at least one place, got ()")
 
     @property
     def largest(self) -> float:

@@ -290,7 +290,7 @@ def _by_seed(rates: Rates, name: str, axes: int) -> np.ndarray:
     if len(shapes) != 1 or len(shapes[0]) != axes:
         words = " and ".join(map(str, shapes)) or "none"
         raise FairgymError(
-            f"{name} must be an array of {axes} axes, or one per seed of the same shape, got"
-            f" {words}"
+            f"{name} must be an array of {axes} axes, or one per seed of the same shape, got the"
+            f" shape {words}"
         )
     return np.stack(parts)

@@ -157,7 +157,7 @@ def by_seed(values: Numbers, name: str) -> np.ndarray:
     counts = sorted({np.size(row) for row in values})
     if len(counts) > 1:
         raise FairgymError(
-            f"{name} must have the same episodes of every seed, got {counts[0]} and {counts[-1]}"
+            f"{name} must have as many episodes for every seed, got {counts[0]} and {counts[-1]}"
         )
     return np.asarray(values, np.float64).reshape(len(values), -1)
 

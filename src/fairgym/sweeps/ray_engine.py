@@ -58,7 +58,7 @@ class Ray:
         if not 0.0 <= gpus <= 1024.0:
             raise FairgymError(f"gpus must be a number from 0, such as 0.25, got {gpus}")
         if gpus > 1.0 and gpus % 1.0:
-            raise FairgymError(f"gpus must be a whole number above 1, got {gpus}")
+            raise FairgymError(f"gpus above 1 must be a whole number, got {gpus}")
         self.workers, self.gpus = workers, gpus
         # Runs share a card only if none of them, nor this process, takes all of its memory when it
         # begins; the cluster's workers are told.

@@ -216,7 +216,7 @@ def test_conformance(memory):
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ({"population": 0}, "population must be a whole number from 1 to 1000.*got 0"),
+        ({"population": 0}, "population must be a whole number from 1 to 1000, got 0"),
         ({"horizon": 0}, "horizon must be a whole number from 1.*got 0"),
     ],
 )

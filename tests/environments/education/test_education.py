@@ -67,7 +67,7 @@ def test_a_dozen_people():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"population": 1}, "population must be a whole number from 2 to 1000000.*got 1"),
+        ({"population": 1}, "population must be a whole number from 2 to 1000000, got 1"),
         ({"population": 1_000_001}, "population is 1000001"),
         ({"horizon": 0}, "horizon is 0"),
         ({"population": 50, "applicants": 0}, "applicants is 0; .* from 1 to 50"),

@@ -198,7 +198,7 @@ def test_conformance(memory):
     ("shapes", "message"),
     [
         ({"population": 3}, "population must be even (half in each group), got 3"),
-        ({"population": 0}, "population must be a whole number from 2 to 1000.*got 0"),
+        ({"population": 0}, "population must be a whole number from 2 to 1000, got 0"),
         ({"horizon": 0}, "horizon must be a whole number from 1.*got 0"),
         ({"credit": "normal"}, "credit must be discrete or gaussian.*got 'normal'"),
     ],

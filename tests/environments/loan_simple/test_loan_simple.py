@@ -84,7 +84,7 @@ def test_defaults_that_follow_from_the_data():
     [
         ({"population": 1}, "population must be a whole number from 2.*got 1"),
         ({"horizon": 0}, "horizon is 0"),
-        ({"applicants": 0}, "applicants must be a whole number from 1 to 500.*got 0"),
+        ({"applicants": 0}, "applicants must be a whole number from 1 to 500, got 0"),
         ({"population": 30, "applicants": 31}, "applicants is 31; .* from 1 to 30"),
         ({"disbursement_cap": 501}, "disbursement_cap is 501"),
         ({"disbursement_cap": True}, "disbursement_cap is True"),

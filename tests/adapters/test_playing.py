@@ -262,7 +262,7 @@ def test_steps_without_an_episode_are_refused():
             {"failure_penalty": 1.0, "vector_rewards": True},
             "must be 0 with vector_rewards, got 1.0",
         ),
-        ({"max_cycles": 0}, "max_cycles must be a whole number from 1.*got 0"),
+        ({"max_cycles": 0}, "max_cycles must be a whole number from 1 to 1000000, got 0"),
         ({"fixed": {"bank": 0.5}}, "unknown agent 'bank'"),
         ({"fixed": dict.fromkeys(ACTIONS, 0.5)}, "fixed covers every agent"),
         ({"fixed": {"admissions": 0.5}, "objectives": {"admissions": "direct"}}, "objectives has"),

@@ -361,13 +361,13 @@ def test_signals_begin_anew_with_every_episode():
         (
             Bandit(),
             {},
-            "short_term must be one of poi.*got 'short_term', which bandit does not have",
+            "short_term must be a measure of bandit .poi.*, got 'short_term'",
         ),
-        (DESK, {"long_term": ""}, "long_term must be one of sho.*got '', which desk does not have"),
+        (DESK, {"long_term": ""}, "long_term must be a measure of desk .*, got ''"),
         (
             DESK,
             {"long_term": "x"},
-            "long_term must be one of sho.*got 'x', which desk does not have",
+            "long_term must be a measure of desk .sho.*, got 'x'",
         ),
         (
             Bandit(),
@@ -378,12 +378,12 @@ def test_signals_begin_anew_with_every_episode():
             Office(),
             {"network": "equivariant", "oracle": True}
             | dict.fromkeys(("short_term", "long_term"), "gap"),
-            "oracle must be one trained agent.*got True, but judge, clerk of office are trained",
+            "oracle must be False .*; judge, clerk of office are trained",
         ),
         (
             Toy(population=8, horizon=5, places=3),
             {"network": "equivariant"} | dict.fromkeys(("short_term", "long_term"), TREATED),
-            "massage must be an agent that.*got requested for 'level', .* 2 numbers in .*",
+            "must choose an option or divide units, got 'level', .* 2 numbers in",
         ),
     ],
 )

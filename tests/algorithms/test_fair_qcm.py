@@ -239,7 +239,9 @@ def test_a_table_that_is_too_large_and_a_buffer_that_holds_no_episode():
     states = 2**5 * 101**5
     with pytest.raises(FairgymError, match=f"has {states:,} distinct observations; tabular-q tak"):
         algorithms.get("tabular-q")().init(KEY, env, objective)
-    with pytest.raises(FairgymError, match="buffer_size is 99; drqn takes at least the 100 steps"):
+    with pytest.raises(
+        FairgymError, match=r"buffer_size must be at least the 100 steps .*, got 99"
+    ):
         algorithms.get("drqn")(buffer_size=99).init(KEY, env, objective)
 
 

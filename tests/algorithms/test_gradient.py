@@ -205,7 +205,11 @@ def test_a_run_that_was_cut_off_ends_like_one_that_was_not(name, tmp_path, monke
     ("name", "given", "message"),
     [
         ("f-mappo", {"num_envs": 0}, "num_envs must be a whole number from 1.*got 0"),
-        ("f-mappo", {"num_steps": 2, "num_minibatches": 4}, "num_steps is 2; .* from 4"),
+        (
+            "f-mappo",
+            {"num_steps": 2, "num_minibatches": 4},
+            "num_steps must be .* from 4 .*, got 2",
+        ),
         ("f-mappo", {"learning_rate": 0.0}, "learning_rate must be a number above 0.*got 0.0"),
         ("f-mappo", {"init_std": 2.0}, "init_std must be a number above 0 to 1, got 2.0"),
         ("f-mappo", {"gamma": 1.5}, "gamma must be a number from 0 to 1.*got 1.5"),

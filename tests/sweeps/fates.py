@@ -55,7 +55,7 @@ class Fated(Toy):
         for mark in marks[:1]:
             mark.unlink()
             if self.fate == "refused":
-                raise FairgymError("step must be a good one.*got bad")
+                raise FairgymError("step must be good, got bad")
             if self.fate == "broken":
                 raise ZeroDivisionError("a bug")
             if self.fate == "full":

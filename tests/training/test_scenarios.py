@@ -384,7 +384,7 @@ BAD = [
     (lambda: scenario("a", params={"deposit_rate": "x"}).build("loan"), "'a': .*deposit_rate.*'x'"),
     (
         lambda: Scenario("a", environment_args={"people": 3}).build("loan"),
-        "'a': unknown argument 'people' for loan; it takes",
+        "'a': unknown argument 'people' for loan; its arguments are",
     ),
     (
         lambda: Scenario("a", environment_args={"horizon": "x"}).build("loan"),

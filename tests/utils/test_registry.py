@@ -39,7 +39,7 @@ def test_a_registered_name_is_listed(toy):
 def test_an_unknown_argument(toy):
     with pytest.raises(
         FairgymError,
-        match="unknown argument 'size' for toy; it takes: population, horizon, places, seats",
+        match="unknown argument 'size' for toy; its arguments are: population, horizon, places",
     ):
         fairgym.make("toy", size=3)
 

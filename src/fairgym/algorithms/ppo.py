@@ -106,7 +106,8 @@ class Ppo(GradientLearner[PpoState]):
             )
         if self.network == "flat" and self.sampled_people:
             raise FairgymError(
-                f"sampled_people is {self.sampled_people}; a flat network takes 0: it uses all rows"
+                "sampled_people must be 0 with a flat network, which uses all rows, got"
+                f" {self.sampled_people}"
             )
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:

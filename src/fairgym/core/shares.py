@@ -45,8 +45,8 @@ class Shares(ActionSpace):
         for block in blocks:
             for name in {element.of for element in block} - {"", *known}:
                 raise FairgymError(
-                    f"of is {name!r}; a block of shares takes the name of a share in an earlier"
-                    f" block: {', '.join(sorted(known)) or 'there is none'}"
+                    "of must be the name of a share in an earlier block"
+                    f" ({', '.join(sorted(known)) or 'there is none'}), got {name!r}"
                 )
             known |= {element.name for element in block}
 

@@ -128,7 +128,7 @@ def gap_differences(rates: Rates, others: Rates, level: float = 0.95) -> tuple[G
     if ours.shape[-1] != theirs.shape[-1]:
         raise FairgymError(
             f"rates has {ours.shape[-1]} groups and others {theirs.shape[-1]}; a difference of"
-            " gaps takes the same groups of both"
+            " gaps needs the same groups of both"
         )
 
     def gap(i: int, j: int, each: float) -> Gap:
@@ -211,7 +211,7 @@ def gap_test(rates: Rates, permuted: Rates) -> GapTest:
     if table.shape != (seeds, episodes, groups):
         raise FairgymError(
             f"permuted is of {seeds} seeds, {episodes} episodes and {groups} groups, and rates of"
-            f" {', '.join(map(str, table.shape))}; a test takes the same of both"
+            f" {', '.join(map(str, table.shape))}; a test needs the same of both"
         )
     statistic = float(_spread(table))
     if math.isnan(statistic):

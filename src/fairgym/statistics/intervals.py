@@ -135,7 +135,7 @@ def paired_episodes(ours: Numbers, theirs: Numbers) -> list[np.ndarray]:
     counts = [side.shape[1] for side in sides]
     if counts[0] != counts[1]:
         raise FairgymError(
-            f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference takes the"
+            f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference needs the"
             " same episodes of both"
         )
     known = np.isfinite(np.concatenate(sides)).all(axis=0)

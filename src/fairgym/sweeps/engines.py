@@ -233,8 +233,8 @@ class _Crew:
             self.stillborn += 1
             if self.stillborn > RETRIES:
                 raise FairgymError(
-                    f"worker processes end before they begin ({cause}); more than one takes memory"
-                    ' for each, and a script takes `if __name__ == "__main__":` before what trains'
+                    f"worker processes end before they begin ({cause}); each needs"
+                    ' memory, and a script needs `if __name__ == "__main__":` before what trains'
                 )
         if task is None:
             return

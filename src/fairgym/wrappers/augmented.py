@@ -129,8 +129,8 @@ class Augmented(Wrapper):
         for feature in features:
             if feature.name in there:
                 raise FairgymError(
-                    f"agent {agent!r} already observes a feature {feature.name!r}; a memory takes"
-                    " another name"
+                    f"agent {agent!r} already observes a feature {feature.name!r}; choose"
+                    " another name for the memory"
                 )
         if axis != PERSON:
             return dataclasses.replace(space, context=(*space.context, *features))

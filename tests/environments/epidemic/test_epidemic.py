@@ -401,13 +401,12 @@ def test_conformance():
         ({"first_infected": (0, -1)}, "first_infected must be a whole number from 0 to 33, got -1"),
         ({"burn_in": -1}, "burn_in must be a whole number from 0 to 1000, got -1"),
         ({"horizon": 0}, "horizon must be a whole number from 1.*got 0"),
-        ({"nodes": 34}, "unknown argument 'nodes' for epidemic; it takes: graph, communities"),
+        ({"nodes": 34}, "unknown argument 'nodes' for epidemic; its arguments are: graph"),
     ],
 )
 def test_bad_shapes(shapes, message):
-    with pytest.raises(FairgymError) as error:
+    with pytest.raises(FairgymError, match=message):
         fairgym.make("epidemic", **shapes)
-    assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize("name", ["infection", "onset", "recovery", "waning", "efficacy", "cure"])

@@ -48,7 +48,7 @@ FILES = {
         bomb("{new}: &{new} {{<<: [" + ", ".join(["*{old}"] * 20) + "]}}"),
         "more than 10,000 values",
     ),
-    "itself.yaml": ("fixed: &a [*a]\n", "an alias in it stands for itself"),
+    "itself.yaml": ("fixed: &a [*a]\n", "an alias in it refers to itself"),
     "deep.yaml": ("fixed: " + "[" * 100_000, "nested too deeply"),
     "deep.json": ('{"fixed": ' + "[" * 100_000, "nested too deeply"),
     "deep.toml": ("fixed = " + "[" * 100_000, "nested too deeply"),
@@ -204,7 +204,7 @@ def test_paths_of_every_command(path, here, capsys):
 
 def test_files_of_other_commands_with_long_names(here, capsys):
     for words in (["data", "import", "lending-club", LONG], ["bench", "loan", "--opponent", LONG]):
-        refused(words, r"x+\.\.\.x+ is too long for a path", capsys)
+        refused(words, r"the path x+\.\.\.x+ is too long", capsys)
 
 
 def test_memory_that_no_machine_has_is_one_sentence(monkeypatch, capsys):

@@ -117,13 +117,16 @@ TRAIN = [
     ("train loan --fix admissions=high", "'admissions' is 'high'; it takes 'random'"),
     ("train loan --fix admissions=1,2,3", "'admissions': .* it takes one number, or 2 numbers"),
     ("train loan --fix admissions=2", "'admissions': .* is 2.0; it takes 2 numbers"),
-    ("train loan --fix admissions=0 --fix disbursement=random --fix debt_management=0", "fixed na"),
+    ("train loan --fix admissions=0 --fix disbursement=random --fix debt_management=0", "fixed co"),
     ("train loan --seed -1", "seed is -1; it takes a whole number from 0"),
     ("train loan --seed 1 --seeds 0:3", "seed and seeds are both given"),
     ("train loan --seeds 3:0", "seeds is '3:0'; it takes START:STOP"),
     ("train loan --seeds 1,1", "seeds is '1,1'; .* each seed once"),
     ("train loan --resume --overwrite --out x", "resume and overwrite are both set"),
-    ("train loan --resume --out typo", "typo holds no run to resume; out takes the folder of one"),
+    (
+        "train loan --resume --out typo",
+        "typo holds no run to resume; out takes the folder of a run",
+    ),
     ("train --resume --out typo", "typo holds no run to resume"),
     ("train loan --resume --seeds 0:3 --out typo", "typo holds no run to resume"),
     ("train loan --config nope.yaml", "nope.yaml cannot be read: No such file"),
@@ -139,7 +142,7 @@ OTHERS = [
     ("evaluate . --episodes few", "episodes is 'few'; it takes a whole number"),
     ("evaluate . --json --episodes", "--episodes is given without a value"),
     ("evaluate . --jsn", "unknown flag '--jsn'; did you mean '--json'"),
-    ("train loan --workers 2", "workers is 2; one run takes 1, several seeds more"),
+    ("train loan --workers 2", "workers is 2; it takes 1 unless --seeds is given"),
     ("train loan --seeds 0:2 --workers 0", "workers is 0; it takes a whole number from 1 to 256"),
     ("reproduce mafe-fig5 --workers few", "workers is 'few'; it takes a whole number"),
     ("reproduce mafe-fig5 --workers 0", "workers is 0; it takes a whole number from 1 to 256"),
@@ -348,7 +351,9 @@ def test_settings_of_an_imported_environment_are_flags_and_keys(plugged, here, m
     (here / "a.yaml").write_text("environment: plug-village\nwells: 5\nimports: [plug_cli]\n")
     assert plan_of(["--config", "a.yaml"]).config.environment_args["wells"] == 5
     (here / "a.yaml").write_text("environment: plug-village\nimports: plug_cli\n")
-    with pytest.raises(FairgymError, match="imports is 'plug_cli'; it takes a list of names"):
+    with pytest.raises(
+        FairgymError, match="imports is 'plug_cli'; it takes a list of module names"
+    ):
         plan_of(["--config", "a.yaml"])
 
 
@@ -411,8 +416,8 @@ def test_elements_are_fixed_by_name_over_the_file(here, words, agent, expected):
         ("--fix insurer=nowhere_at_all:rule", "there is no module 'nowhere_at_all'"),
         (
             "--fix insurer=0.5 --fix hospital=random --fix planner.South=0.4",
-            "fixed names every agent; one of insurer, hospital, planner is left to train (fairgym"
-            " simulate runs fixed policies without training)",
+            "fixed covers every agent; leave at least one of insurer, hospital, planner to train"
+            " (fairgym simulate runs fixed policies without training)",
         ),
         (
             "--params.beds-at-start Suoth=1",

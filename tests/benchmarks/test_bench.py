@@ -112,7 +112,7 @@ def test_a_system_without_people_has_one_line(quick, room, capsys):
     assert lines[0].split()[:3] == ["environment", "people", "batch"]
     assert lines[1].split()[:3] == ["room", "-", "1"]
     assert [line.split()[-1] for line in lines[1:3]] == ["-", "-"]
-    assert "device(s); speedup: over the opponent" in lines[3]
+    assert "device(s); speedup: ratio to the opponent" in lines[3]
     assert bench.main_bench([]) == []
     assert capsys.readouterr().out.endswith("device(s)\n"), "no word on an opponent without one"
 

@@ -16,7 +16,7 @@ LONG = "x" * 5000
 NOTHING = ["", " ", "abc", "é", "a\0b", "\x1b[31mred", "\u202eright", "\ud800", LONG, "1,,2", "{}"]
 WRONG = {
     int: [*NOTHING, "1.5", "1e3", "0x10", "nan", "inf", "-1", DIGITS, f"-{DIGITS}", "1" * 25, "½"],
-    float: [*NOTHING, "nan", "-nan", "inf", "-inf", "1e999", DIGITS, "1e39", "-1e39", "1/2", "5%"],
+    float: [*NOTHING, "nan", "-nan", "inf", "-inf", "1e999", DIGITS, "1e39", "-1e39", "1/2", "5%%"],
     "name": ["nope", "", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],
     "other name": ["nope", "", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "nope "],
     "memory": ["nope", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],

@@ -221,7 +221,7 @@ def test_unreadable_files(tmp_path, name, content, message):
         ({"algorithm": 3}, "algorithm is 3; it takes a name"),
         ({"algorithm": "x"}, "unknown algorithm 'x'; there are: .*dqn, "),
         ({"environment": "x"}, "unknown environment 'x'; there are: .*loan"),
-        ({"environment": None}, "environment is None; it takes the name of one"),
+        ({"environment": None}, "environment is None; it takes a name"),
         ({"seed": -1}, "seed is -1; it takes a whole number from 0"),
         ({"seed": "1"}, "seed is '1'; it takes a whole number"),
     ],

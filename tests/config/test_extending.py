@@ -87,7 +87,7 @@ def test_the_old_run_stands_until_the_longer_one_is_finished(tmp_path, results, 
     with pytest.raises(KeyboardInterrupt):
         train(toy_config(epochs=5), tmp_path, resume=True, progress=interrupt)
     assert results(tmp_path) == short and load(tmp_path).policies
-    for epochs, takes in ((2, "5 or more"), (9, "5 until that run is finished")):
+    for epochs, takes in ((2, "5 or more"), (9, "5 until that run has finished")):
         with pytest.raises(FairgymError, match=rf"is {epochs}, but .*resume takes {takes}$"):
             train(toy_config(epochs=epochs), tmp_path, resume=True)
     began = []

@@ -91,7 +91,10 @@ def test_parts_of_a_partition():
         (("illness_risk", "+900%"), "illness_risk is 4.0; it takes a number from 0 to 1"),
         (("max_premium", [1, 2, 3, 4]), r"max_premium is \[1, 2, 3, 4\]; it takes a number"),
         (("max_premium", "South=3"), "max_premium is 'South=3'; it takes a number"),
-        (("max_premium.South", 3), "max_premium.South is no parameter: max_premium is one number"),
+        (
+            ("max_premium.South", 3),
+            "max_premium.South is not a parameter: max_premium is one number",
+        ),
     ],
 )
 def test_what_does_not_fit(change, message):

@@ -152,7 +152,7 @@ LONG = "x" * 5000
         (further({}), "type of the metric 'mine' is None; it takes: Atkinson, Direct, Disparity"),
         (further({"type": "Thiel"}), "type of the metric 'mine' is 'Thiel'"),
         (further({"type": ["Gini"]}), "type of the metric 'mine' is"),
-        (further({"type": "Gini"}), "'mine' is not complete; Gini takes: rate, and if need"),
+        (further({"type": "Gini"}), "'mine' is not complete; Gini takes: rate, and optional"),
         (further({"type": "Rate", **DATA, "x": 1}), "unknown key 'x'; Rate takes: numerator"),
         (further({"type": "Rate", **DATA, LONG: 1}), "unknown key 'xxx"),
         (
@@ -172,7 +172,7 @@ LONG = "x" * 5000
             further({"type": "Disparity", "rate": DATA, "normalise_by_sum": 1}),
             "normalise_by_sum of .* is 1; it takes true or false",
         ),
-        (further({"type": "Rate", **DATA, "title": LONG}), "takes a text of 200 letters"),
+        (further({"type": "Rate", **DATA, "title": LONG}), "takes a text of at most 200 letters"),
         (
             further({"type": "Rate", **DATA, "offset": -1}),
             "'mine': offset must be a number from 0, got -1.0",
@@ -206,7 +206,7 @@ LONG = "x" * 5000
                     "rate": {"numerator": "profit", "denominator": "applied", "unit": "dollars"},
                 }
             ),
-            "compares groups, and 'profit' is one number for all",
+            "compares groups, but 'profit' is one number for all",
         ),
         (
             further({"type": "Atkinson", "rate": DATA, "epsilon": 0}),
@@ -228,7 +228,7 @@ LONG = "x" * 5000
                     },
                 }
             ),
-            "compares groups, and 'profit' is one number for all",
+            "compares groups, but 'profit' is one number for all",
         ),
         (
             {"weights": {"profit": 1}, "metrics": {"profit": {"type": "Rate", **DATA}}},
@@ -304,11 +304,11 @@ class TestOwnClasses:
     @pytest.mark.parametrize(
         ("data", "message"),
         [
-            ({}, "'mine' is not complete; LongestWait takes: waits, cap, and if need be of"),
+            ({}, "'mine' is not complete; LongestWait takes: waits, cap, and optionally of"),
             ({"waits": 3, "cap": 1}, "waits of the metric 'mine' is 3; it takes a numerator and"),
             ({"waits": WAITS, "cap": "x"}, "cap of the metric 'mine' is 'x'; it takes a number"),
             ({"waits": WAITS, "cap": 100}, "the metric 'mine': cap is 100.0; it takes 99 at most"),
-            ({"waits": WAITS, "cap": 1, "of": LONG}, "takes a text of 200 letters"),
+            ({"waits": WAITS, "cap": 1, "of": LONG}, "takes a text of at most 200 letters"),
             ({"waits": WAITS, "cap": 1, "strict": 1}, "strict of .* is 1; it takes true or false"),
         ],
     )
@@ -325,7 +325,7 @@ class TestOwnClasses:
 
         with pytest.raises(FairgymError, match=r"'Half' is .*Half', which has no sign, title"):
             read(further({"type": "Half"}))
-        with pytest.raises(FairgymError, match="'Rate' is that of fairgym's own class of metric"):
+        with pytest.raises(FairgymError, match="'Rate' is that of a built-in class of metric"):
             metric_classes.register("Rate")(Half)
 
 
@@ -344,16 +344,16 @@ class Own(Rate):
 @pytest.mark.parametrize(
     ("objective", "message"),
     [
-        (Objective.uniform(ENV).bounded(0.1), "bounds of .*; a run takes them as its bounds"),
+        (Objective.uniform(ENV).bounded(0.1), "bounds of .*; give them as bounds of the run"),
         (
             Objective({**ENV.metrics, "own": Own("disbursed", "applied")}, {"own": 1}),
-            "'own' is of the class Own, which a configuration cannot hold; it takes one that",
+            "'own' is of the class Own, which a configuration cannot hold; it takes a class in",
         ),
         (
             Objective({**ENV.metrics, "gap": Disparity(Own("disbursed", "applied"))}, {"gap": 1}),
             "rate of the metric 'gap' is .*, which a configuration cannot hold",
         ),
-        (Objective({"profit": ACCESS}, {"profit": 1}), "'profit' is another one than that of loan"),
+        (Objective({"profit": ACCESS}, {"profit": 1}), "'profit' differs from that of loan"),
     ],
 )
 def test_objectives_that_cannot_be_written(objective, message):
@@ -382,7 +382,7 @@ class TestText:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("profit=", "part 'profit='; it takes METRIC=WEIGHT"),
+            ("profit=", "part 'profit='; it takes METRIC=NUMBER"),
             ("profit=1,", "part ''; it takes"),
             ("=1", "part '=1'"),
             ("profit=1,wait", "part 'wait'"),

@@ -139,7 +139,7 @@ class TestNames:
     def test_a_scheme_of_ones_own_is_no_plain_data(self):
         own = Scheme.anytime(Full("approved"), Nash())
         objective = Objective(self.loan.metrics, {"own": 1.0}, schemes={"own": own})
-        with pytest.raises(FairgymError, match="a scheme 'own' of its own, which a configuration"):
+        with pytest.raises(FairgymError, match="a custom scheme 'own', which a configuration"):
             plain_objective(self.loan, objective)
 
     @pytest.mark.parametrize(

@@ -295,7 +295,7 @@ def test_a_rule_is_not_looked_for_in_the_run(run, here):
     ("lines", "message"),
     [
         ("later: 'Missing' = 3", "fields of World cannot be read .NameError: .*'Missing'"),
-        ("default_params = {'a': 1}", "default_params of toy are of type dict; it takes a subcl"),
+        ("default_params = {'a': 1}", "default_params of toy is of type dict; it takes a subcl"),
     ],
 )
 def test_what_others_got_wrong_is_one_sentence(lines, message, here):
@@ -305,7 +305,9 @@ def test_what_others_got_wrong_is_one_sentence(lines, message, here):
 
 
 def test_imports_of_a_mapping_are_names():
-    with pytest.raises(FairgymError, match="imports is 'plug_mine'; it takes a list of names"):
+    with pytest.raises(
+        FairgymError, match="imports is 'plug_mine'; it takes a list of module names"
+    ):
         RunConfig.from_mapping({**GIVEN, "imports": "plug_mine"})
     with pytest.raises(FairgymError, match="there is no module 'plug_none'"):
         RunConfig.from_mapping({**GIVEN, "imports": ["plug_none"]})

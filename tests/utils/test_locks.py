@@ -163,7 +163,7 @@ def test_overwrite_on_a_full_disk_keeps_the_finished_run(
         finished = True
     except FairgymError as error:
         finished = False
-        assert "No space left on device); what was there before is as it was" in str(error)
+        assert "No space left on device); its previous content is unchanged" in str(error)
         now = {p: p.read_bytes() for p in before}
         assert now == before and results(tmp_path) == old
         assert load(tmp_path).config.seed == 0 and load(tmp_path).policies

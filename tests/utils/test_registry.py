@@ -188,7 +188,7 @@ def test_an_entry_point_does_not_take_a_name_of_fairgyms_own(installed):
         ("lost", "'lost' of broken 1.5 cannot be loaded: AttributeError: .*'Lost'"),
         ("raises", "'raises' of broken 1.5 cannot be loaded: ZeroDivisionError"),
         ("quits", "'quits' of broken 1.5 cannot be loaded: SystemExit: 3"),
-        ("empty", "broken 1.5 names 'dist_raising' for the environment 'empty', which is no class"),
+        ("empty", "broken 1.5 names 'dist_raising' for the environment 'empty'; an entry"),
         ("nothing", "unknown environment 'nothing'; there are: .*town, .*village"),
     ],
 )
@@ -218,9 +218,9 @@ class NoDefault(Toy):
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        (NoDataclass, "the environment 'odd' is 'NoDataclass', which is no dataclass; it takes"),
-        (lambda: Toy(), "which is no dataclass"),
-        (Toy(), "which is no dataclass"),
+        (NoDataclass, "the environment 'odd' is 'NoDataclass', which is not a dataclass; it takes"),
+        (lambda: Toy(), "which is not a dataclass"),
+        (Toy(), "which is not a dataclass"),
         (dataclasses.make_dataclass("Other", []), "'Other', which has no name, reset, spec"),
         (Unfinished, "'Unfinished', which has no action_space, .*transition"),
         (NoDefault, "'NoDefault', which has no default for its field 'wells'"),
@@ -236,7 +236,7 @@ def test_what_is_no_environment_is_one_sentence(thing, message):
 
 
 def test_a_name_of_fairgyms_own_is_not_taken():
-    with pytest.raises(FairgymError, match="the name 'loan' is that of fairgym's own environment"):
+    with pytest.raises(FairgymError, match="the name 'loan' is that of a built-in environment"):
         fairgym.register_environment("loan")(Toy)
     assert fairgym.make("loan", population=20).name == "loan"
 

@@ -28,25 +28,25 @@ def main_bench(
     repetitions: int = 5,
     opponent: Opponent | None = None,
 ) -> list[Measurement]:
-    """Measure environments and print the figures.
+    """Measure environments and print a table.
 
     Args:
-        environments: names, as `fairgym.make` takes them.
-        populations: numbers of people; an environment without people, or whose network says how
-            many there are, is measured once.
-        batches: numbers of episodes run together.
-        repetitions: number of times that each figure is measured; the median counts.
-        opponent: another implementation to compare with.
+        environments: Names, as `fairgym.make` takes them.
+        populations: Population sizes. An environment without people, or with a fixed number of
+            them, is measured once.
+        batches: Numbers of episodes that run in parallel.
+        repetitions: Number of measurements, of which the median is reported.
+        opponent: Another implementation to compare with.
 
     Raises:
-        FairgymError: an unknown environment, or a number out of its range.
+        FairgymError: An environment is unknown, or a number is out of range.
     """
     for batch in batches:
         check_shape("batch", batch, 1, 1_000_000)
     check_shape("repetitions", repetitions, 1, 1_000)
     sizes = [(name, people) for name in environments for people in _sizes(name, populations)]
     for name, people in sizes:
-        make_sized(name, people)  # bad input is refused before anything is measured
+        make_sized(name, people)  # raise errors before anything is measured
     found = []
     print(_HEADER)
     for name, people in sizes:
@@ -54,7 +54,7 @@ def main_bench(
             found.append(line)
             print(_table_line(line), flush=True)
     print(f"{jax.local_device_count()} {jax.default_backend()} device(s)", end="")
-    print("; speedup: over the opponent, side by side" if opponent else "")
+    print("; speedup: ratio to the opponent, measured side by side" if opponent else "")
     return found
 
 
@@ -62,10 +62,10 @@ def load_opponent(path: str | Path) -> Opponent:
     """Load the function `opponent(workload)` of a Python file.
 
     It takes a `Workload` and returns a function that runs an episode once and returns its seconds
-    per step, or None for an environment that it does not know.
+    per step, or None for an environment that it does not have.
 
     Raises:
-        FairgymError: there is no such file, or no such function in it.
+        FairgymError: There is no such file, or no such function in it.
     """
     path = Path(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -75,7 +75,7 @@ def load_opponent(path: str | Path) -> Opponent:
     sys.path.insert(0, str(path.parent))  # as when the file is run
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever the code of others does
+    except (Exception, SystemExit) as error:  # custom code may raise anything
         raise FairgymError(
             f"opponent must be a Python file, got {str(path)!r}, which cannot be loaded"
             f" ({reason_of(error)})"
@@ -106,7 +106,7 @@ def _table_line(line: Measurement) -> str:
 
 
 def _sizes(name: str, populations: Sequence[int]) -> Sequence[int | None]:
-    """The populations for a system of people, None for another or one with its own number."""
+    """Return the population sizes to measure; [None] for an environment without that argument."""
     system = registry.get(name)
     sized = issubclass(system, PopulationEnvironment) and system().spec.exchangeable
     return populations if sized else [None]

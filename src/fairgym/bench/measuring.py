@@ -22,10 +22,10 @@ from fairgym.utils import make
 from fairgym.wrappers import NeverEnds, StartsFrom
 
 WARM_UP = 60  # steps before the measured ones
-ACTION = 0.15  # of every group-level agent, unless policies act
-MOST_STEPS = 2_000  # of one measurement
-PERSON_STEPS = 10_000_000  # of one measurement, about
-CANDIDATES = 8  # sets of policies at least, whatever the batch
+ACTION = 0.15  # of agents that do not act on each person, without policies
+MOST_STEPS = 2_000  # per measurement
+PERSON_STEPS = 10_000_000  # per measurement, about
+CANDIDATES = 8  # least number of policy sets, for every batch size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Measurement:
     """One line of the benchmark.
 
     Attributes:
-        environment: its name.
-        population: number of people; None for a system without people.
-        batch: number of episodes run together.
-        policies: True if networks act, with other parameters in each episode.
-        us_per_step: microseconds of wall time per environment step, all episodes' steps counted.
-        steps_per_s: environment steps per second.
-        person_steps_per_s: steps per second times the population.
-        compile_s: seconds to trace and compile the program, nothing cached.
-        speedup: time of the opponent's step by that of ours; None where there is no opponent.
+        environment: Name of the environment.
+        population: Number of people; None for an environment without people.
+        batch: Number of episodes that run in parallel.
+        policies: Whether networks act, with different parameters in each episode.
+        us_per_step: Microseconds of wall time per environment step, over all episodes.
+        steps_per_s: Environment steps per second.
+        person_steps_per_s: Steps per second times the population.
+        compile_s: Seconds to trace and compile the program, without caches.
+        speedup: Time per step of the opponent divided by fairgym's; None without an opponent.
     """
 
     environment: str
@@ -57,15 +57,15 @@ class Measurement:
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """An environment and what acts in it: the same for us and for an opponent.
+    """Environment and policies of a measurement, the same for fairgym and an opponent.
 
     Attributes:
-        env: the environment.
-        warm_up: number of steps made before the measured ones.
-        actions: agent -> action of the steps before, and of the measured ones without policies.
-        networks: True if policies act in the measured steps.
-        stacked: learned arrays of the sets of policies, one set per entry of the first axis.
-        common: everything else of the policies.
+        env: The environment.
+        warm_up: Number of steps before the measured ones.
+        actions: Agent -> action of the warm-up, and of the measured steps without policies.
+        networks: Whether policies act in the measured steps.
+        stacked: Trainable arrays of the sets of policies, one set per entry of the first axis.
+        common: The static part of the policies.
     """
 
     env: Environment
@@ -76,16 +76,16 @@ class Workload:
     common: PyTree
 
     def policies(self, place: int) -> dict[str, AnyPolicy]:
-        """One set of policies: agent -> policy."""
+        """Return one set of policies: agent -> policy."""
         return eqx.combine(jax.tree.map(lambda x: x[place], self.stacked), self.common)
 
 
-# makes a function that runs once and returns its seconds per step; None for a foreign environment
+# Returns a function that runs once and returns seconds per step; None for an unknown environment.
 Opponent = Callable[[Workload], Callable[[], float] | None]
 
 
 def make_sized(name: str, population: int | None, **shapes: int) -> Environment:
-    """Make an environment; None for the population of a system without people."""
+    """Make an environment; `population` is None for one without people."""
     arguments: dict[str, Any] = dict(shapes)
     if population is not None:
         arguments["population"] = population
@@ -103,11 +103,11 @@ def measure(
     """Measure one environment at one size, without and with policies, at every batch size.
 
     Args:
-        name: the environment's name.
-        population: number of people; None for a system without people.
-        batches: numbers of episodes run together.
-        repetitions: number of times that each figure is measured, in turns; the median counts.
-        opponent: another implementation to compare with.
+        name: Name of the environment.
+        population: Number of people; None for an environment without people.
+        batches: Numbers of episodes that run in parallel.
+        repetitions: Number of measurements, in turns, of which the median is reported.
+        opponent: Another implementation to compare with.
 
     Yields:
         A measurement for each batch size, first without policies, then with.
@@ -143,10 +143,10 @@ def measure(
 
 
 def _in_turns(runs: list[Callable[[], float]], repetitions: int) -> list[list[float]]:
-    """Call every run once per round; results run by run.
+    """Call every run once per round, and return the results of each run.
 
-    The first round warms up and is thrown away, unless it takes long enough not to matter. No
-    round is begun after 10 seconds, once there are three.
+    The first round warms up and is discarded, unless it takes 5 seconds or more. After three
+    rounds, no round starts later than 10 seconds after the first.
     """
     begun = time.perf_counter()
     rounds = [[run() for run in runs]]
@@ -160,7 +160,7 @@ def _in_turns(runs: list[Callable[[], float]], repetitions: int) -> list[list[fl
 
 
 def _constant_policies(env: Environment) -> dict[str, Constant]:
-    """Random scores or choices, the same number for everything else."""
+    """Return constant policies: random scores or options, else the same number for all elements."""
     policies = {}
     for place, agent in enumerate(env.agents):
         space = env.action_space(agent)
@@ -173,7 +173,7 @@ def _constant_policies(env: Environment) -> dict[str, Constant]:
 
 
 def _warm_state(env: Environment, actions: dict[str, Array]) -> PyTree:
-    """A state some steps into an episode."""
+    """Return a state after the warm-up of an episode."""
     params = env.default_params
     advance = jax.jit(lambda key, state: env.advance(key, state, actions, params)[0])
     state = jax.jit(env.initial_state)(jax.random.key(0), params)
@@ -183,7 +183,7 @@ def _warm_state(env: Environment, actions: dict[str, Array]) -> PyTree:
 
 
 def _candidates(env: Environment, count: int, networks: bool) -> tuple[PyTree, PyTree]:
-    """`count` sets of policies: `(learned arrays, stacked; everything else)`."""
+    """Return `count` sets of policies: `(trainable arrays, stacked; static part)`."""
     if not networks:
         trainable, common = eqx.partition(_constant_policies(env), eqx.is_inexact_array)
         return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), trainable), common
@@ -194,7 +194,7 @@ def _candidates(env: Environment, count: int, networks: bool) -> tuple[PyTree, P
 
 @contextlib.contextmanager
 def _nothing_cached() -> Iterator[None]:
-    """Compile in here without the programs kept on disk."""
+    """Compile inside this block without the cache on disk."""
     before = jax.config.jax_enable_compilation_cache  # pyright: ignore[reportAttributeAccessIssue]
     jax.config.update("jax_enable_compilation_cache", False)
     compilation_cache.reset_cache()  # JAX decides once whether it uses its cache
@@ -208,7 +208,7 @@ def _nothing_cached() -> Iterator[None]:
 def _compile(
     workload: Workload, state: PyTree, batch: int, steps: int
 ) -> tuple[Callable[[], float], float]:
-    """Compile the episodes of one measurement: `(run, seconds to compile)`."""
+    """Compile the episodes of one measurement; return `(run, seconds to compile)`."""
     params = jax.tree.map(jnp.asarray, workload.env.default_params)
     stacked = jax.tree.map(lambda x: x[:batch], workload.stacked)
     items = stacked, jax.random.split(jax.random.key(1), batch)
@@ -217,7 +217,7 @@ def _compile(
         def one(item: PyTree) -> PyTree:
             trainable, key = item
             policies = eqx.combine(trainable, workload.common)
-            # from this state on, past any failure, so that all steps are made
+            # start from this state and continue after failures, so that all steps are made
             env = NeverEnds(StartsFrom(workload.env, state))
             episode = rollout(env, params, policies, key, steps)
             return episode.totals, episode.length

@@ -14,22 +14,22 @@ from collections.abc import Sequence
 
 from fairgym.cli.common import IMPORT_HELP, import_first, plain, version, without_imports
 
-LONGEST = 2000  # characters of a sentence; lists of names that exist fit
-# Distributions that are not always installed -> the extra that installs them.
+LONGEST = 2000  # characters of an error; long enough for lists of names
+# Optional distribution -> the extra that installs it.
 EXTRAS = {"matplotlib": "plot", "pyarrow": "data", "pandas": "importers", "ipumspy": "importers"}
 # command -> (module, function, description)
 COMMANDS = {
-    "train": ("train", "train", "train policies and leave a run folder"),
-    "evaluate": ("evaluate", "evaluate", "measure runs beside fixed baselines"),
-    "simulate": ("simulate", "simulate", "compare fixed policies and parameters, without training"),
-    "report": ("report", "report", "write one HTML page about runs"),
-    "sweep": ("sweep", "sweep", "train many runs from one file, and tabulate them"),
-    "reproduce": ("reproduce", "reproduce", "reproduce published figures, with a verdict"),
-    "bench": ("bench", "bench", "measure the speed of environments"),
-    "data": ("data", "data", "describe or import populations"),
-    "demo": ("demo", "demo", "train, evaluate and report a small example"),
-    "list": ("listing", "list_all", "list environments and algorithms"),
-    "version": ("common", "version", "print the version"),
+    "train": ("train", "train", "Train policies and write a run folder."),
+    "evaluate": ("evaluate", "evaluate", "Compare trained runs with fixed policies."),
+    "simulate": ("simulate", "simulate", "Compare fixed policies and parameters without training."),
+    "report": ("report", "report", "Write an HTML page about runs."),
+    "sweep": ("sweep", "sweep", "Train and tabulate many runs from one file."),
+    "reproduce": ("reproduce", "reproduce", "Reproduce published figures and check their claims."),
+    "bench": ("bench", "bench", "Measure the speed of environments."),
+    "data": ("data", "data", "Describe or import populations."),
+    "demo": ("demo", "demo", "Train, evaluate and report a small example."),
+    "list": ("listing", "list_all", "List environments and algorithms."),
+    "version": ("common", "version", "Print the version."),
 }
 NO_MEMORY = (
     "not enough memory; use fewer people, episodes at once or hidden units, or a larger machine"
@@ -98,14 +98,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            return _fail(str(FairgymError(f"{error.filename} is too long for a path")))
+            return _fail(str(FairgymError(f"the path {error.filename} is too long")))
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
         return _fail(f"{error.filename or 'a file'} cannot be written: {error.strerror}")
     except MemoryError:
         return _fail(NO_MEMORY)
     except RuntimeError as error:
-        if "RESOURCE_EXHAUSTED" not in str(error):  # what XLA says without memory
+        if "RESOURCE_EXHAUSTED" not in str(error):  # how XLA reports a lack of memory
             raise
         return _fail(NO_MEMORY)
 

@@ -10,23 +10,23 @@ from fairgym.core import FairgymError
 
 @dataclasses.dataclass(frozen=True)
 class BenchFlags(Output):
-    """Measure the speed of environments, without and with policies."""
+    """Measure the speed of environments, with and without policies."""
 
-    names: tuple[str, ...] = names("Environments, such as loan.", "NAME")
+    names: tuple[str, ...] = names("Environment to measure, such as loan.", "NAME")
     populations: tuple[int, ...] | None = flag(
-        None, "Numbers of people, as 1000,10000.", metavar="N,N,..."
+        None, "Population sizes, such as 1000,10000.", metavar="N,N,..."
     )
     batches: tuple[int, ...] | None = flag(
-        None, "Numbers of episodes that run together.", metavar="N,N,..."
+        None, "Numbers of episodes that run in parallel.", metavar="N,N,..."
     )
-    repetitions: int = flag(5, "Number of times that each figure is measured; the median counts.")
+    repetitions: int = flag(5, "Number of measurements, of which the median is reported.")
     opponent: str = flag(
-        "", "Python file of another implementation to compare with.", metavar="FILE"
+        "", "Python file with another implementation to compare with.", metavar="FILE"
     )
 
 
 def bench(arguments: Sequence[str]) -> None:
-    """Measure and print."""
+    """Measure environments and print the table."""
     from fairgym.training import devices
     from fairgym.utils.registry import environments
 

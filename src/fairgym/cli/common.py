@@ -1,4 +1,4 @@
-"""What every command shares: `--import MODULE`, and texts of users on the screen."""
+"""What all commands share: `--import MODULE`, the version, and safe text on the screen."""
 
 import contextlib
 import shlex
@@ -9,14 +9,14 @@ from fairgym._version import __version__
 FLAG = "--import"
 IMPORT_HELP = "--import MODULE  Import your own module first; may be repeated."
 
-_given: list[str] = []  # by the command that runs
+_given: list[str] = []  # modules that the running command was given
 
 
 def without_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The arguments without `--import MODULE`, and the modules.
+    """Return the arguments without `--import MODULE`, and the modules.
 
     Raises:
-        FairgymError: the flag is given without a module.
+        FairgymError: The flag is given without a module.
     """
     rest: list[str] = []
     modules: list[str] = []
@@ -36,10 +36,10 @@ def without_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def import_first(modules: Sequence[str]) -> None:
-    """Import the modules of this command.
+    """Import the modules that a command was given.
 
     Raises:
-        FairgymError: one cannot be imported.
+        FairgymError: A module cannot be imported.
     """
     _given[:] = modules
     if not modules:
@@ -53,13 +53,17 @@ def import_first(modules: Sequence[str]) -> None:
 
 
 def as_words() -> list[str]:
-    """The arguments by which the same command is given the same modules again."""
+    """Return the `--import` arguments of the running command, to print it again."""
     return [word for module in _given for word in (FLAG, module)]
 
 
 @contextlib.contextmanager
 def resumable(words: Callable[[], Sequence[str]]) -> Iterator[None]:
-    """While a command trains: Ctrl-C ends it with the words of the command that goes on."""
+    """Print the command that resumes the training when Ctrl-C ends this block.
+
+    Args:
+        words: Returns that command without its `--import` arguments.
+    """
     from fairgym.utils import interrupts
 
     def last_words() -> str:
@@ -78,10 +82,16 @@ def dispatch(
     usage: str,
     arguments: Sequence[str],
 ) -> None:
-    """Do what the first word says, or print how the command is used.
+    """Run the action that the first argument names, or print the usage.
+
+    Args:
+        command: The command, such as "sweep".
+        actions: Action -> function of the other arguments.
+        usage: The text of `--help`.
+        arguments: The words after the command.
 
     Raises:
-        FairgymError: an unknown action.
+        FairgymError: The action is unknown.
     """
     from fairgym.utils.changes import unknown
 
@@ -110,7 +120,7 @@ def version(arguments: Sequence[str]) -> None:
 
 
 def plain(text: object) -> str:
-    r"""A text on one line, whose control characters and invisible signs are shown, not obeyed.
+    r"""Return a text on one line with control and invisible characters escaped.
 
     Examples:
         >>> from fairgym.cli.common import plain

@@ -15,11 +15,11 @@ from fairgym.utils import Registry
 
 @dataclasses.dataclass(frozen=True)
 class ListFlags(Output):
-    """List environments and algorithms with a line each."""
+    """List environments and algorithms, one per line."""
 
 
 def list_all(arguments: Sequence[str]) -> None:
-    """Print environments and algorithms with a line each."""
+    """Print environments and algorithms, one per line."""
     from fairgym.algorithms import algorithms
     from fairgym.utils.registry import environments
 
@@ -41,7 +41,7 @@ def list_all(arguments: Sequence[str]) -> None:
 
 
 def _about(thing: Any) -> str:
-    """The first paragraph about a module or, without one, about its class."""
+    """Return the first paragraph of the docstring of a module or, without one, of its class."""
     from fairgym.config.settings import summary_line
 
     about = summary_line(sys.modules.get(thing.__module__))
@@ -51,10 +51,10 @@ def _about(thing: Any) -> str:
 
 
 def _described(registry: Registry, name: str) -> dict[str, Any]:
-    """What a thing is in a sentence, and its origin if it is not fairgym's own."""
+    """Return what a registered name is, and its origin if it does not come with fairgym."""
     try:
         about = _about(registry.get(name))
-    except FairgymError as error:  # an extra that is not installed, a broken plug-in
+    except FairgymError as error:  # a missing extra, or a broken plug-in
         about = f"({error})"
     origin = registry.distribution_of(name) or registry.module_of(name)
     return {"about": about, "origin": origin or None}

@@ -1,32 +1,28 @@
-"""Flags from declared fields, by argparse, with errors in one sentence."""
+"""Command-line flags from declared fields, with errors in one sentence."""
 
 import argparse
 import copy
 import dataclasses
 import inspect
 import re
-import shutil
 import textwrap
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Never, TypeVar
 
 from fairgym.cli.common import FLAG, IMPORT_HELP
+from fairgym.cli.help_texts import LINE, TWO_SCREENS, Formatter, default_text, placeholders
 from fairgym.config.settings import ALGORITHM, ENVIRONMENT, PARAMS, Setting, fields_of, members
 from fairgym.core import FairgymError, ParamInfo
 from fairgym.utils.changes import did_you_mean
 
 T = TypeVar("T")
-_METAVARS = {int: "INT", float: "NUMBER", str: "NAME"}
-_TWO_SCREENS, _WIDE, _INDENT = 98, 100, 30  # lines and columns of a help, and of its flags
-_LINE = _WIDE - 2 - _INDENT
 _TITLES = {ENVIRONMENT: "environment", ALGORITHM: "algorithm", PARAMS: "parameters"}
 
 
 def flag(
     default: Any, description: str, *, metavar: str = "", choices: tuple[str, ...] = ()
 ) -> Any:
-    """Declare a flag as a field of a dataclass; the field's type says what the flag takes.
+    """Declare a flag as a field of a dataclass; the type of the field is that of the flag.
 
     Args:
         default: Value when the flag is not given; () for a flag that may be repeated.
@@ -39,16 +35,16 @@ def flag(
 
 
 def names(description: str, metavar: str) -> Any:
-    """Declare the words of a command that are no flags, as a field `tuple[str, ...]`."""
+    """Declare the positional arguments of a command, as a field `tuple[str, ...]`."""
     return dataclasses.field(metadata={"param": ParamInfo(description), "metavar": metavar})
 
 
 def scheme_flag() -> Any:
-    """Declare `--scheme`, of the commands that score policies."""
+    """Declare `--scheme`, for commands that score policies."""
     return flag(
         (),
-        "Further fairness scheme to score all by: nash, max-min, gini or alpha:ALPHA, and if need"
-        " be :COMPONENT, as for the objective of training.",
+        "Add a fairness scheme to score policies by: nash, max-min, gini or alpha:ALPHA, with"
+        " :COMPONENT if the environment has several (as in train --objective).",
         metavar="NAME",
     )
 
@@ -59,31 +55,16 @@ class EngineFlags:
 
     engine: str = flag(
         "",
-        "local, one run after another in this process; processes, each one run at a time; vmap,"
-        " runs that share a program in one vectorised update; ray, tasks of a cluster. By default"
-        " processes if there are several workers.",
+        "How runs are executed: local, one after another in this process; processes, several"
+        " processes; vmap, runs that share a program in one vectorised update; ray, tasks on a"
+        " cluster. The default is processes with several workers, else local.",
     )
-    workers: int | None = flag(None, "Number of runs at a time; the engine's own by default.")
-    gpus: float = flag(0.0, "Graphics cards, or the share of one, for each run of the engine ray.")
-
-
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help of at most 100 columns where the width of the terminal is unknown."""
-
-    def __init__(self, prog: str) -> None:
-        width = shutil.get_terminal_size((_WIDE, 50)).columns - 2
-        super().__init__(prog, max_help_position=_INDENT, width=width)
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        if isinstance(action, argparse.BooleanOptionalAction):
-            return str(action.metavar or action.option_strings[0])
-        if action.option_strings and action.nargs != 0:
-            return f"{action.option_strings[0]} {action.metavar}"
-        return super()._format_action_invocation(action)
+    workers: int | None = flag(None, "Number of runs at a time (default: chosen by the engine).")
+    gpus: float = flag(0.0, "GPUs per run with the engine ray; may be a fraction.")
 
 
 class _HelpParams(argparse.Action):
-    """Print the parameters and all other settings of a run in full, and end."""
+    """Print parameters and all other settings in full, and exit."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         assert isinstance(parser, Parser)
@@ -103,22 +84,22 @@ class Parser(argparse.ArgumentParser):
         helps: bool = True,
         has_params: bool = False,
     ) -> None:
-        """Begin without flags.
+        """Create a parser without flags.
 
         Args:
             prog: The command.
-            about: What it does, for its help.
-            takes: The words that it takes besides flags, for its help.
+            about: Description of the command, for the help.
+            takes: Placeholders of positional arguments, for the usage line.
             helps: Whether `--help` prints the help and ends.
-            has_params: Whether settings of runs will be added, which `--help` describes briefly,
-                but for parameters, and `--help-params` in full.
+            has_params: Whether there are parameters. Then `--help` leaves them out and describes
+                other settings by a sentence; `--help-params` describes them all in full.
         """
         super().__init__(
             prog=prog,
             usage=" ".join(filter(None, [prog, takes, "[flags]"])),
             description=about,
             epilog=IMPORT_HELP,
-            formatter_class=_Formatter,
+            formatter_class=Formatter,
             argument_default=argparse.SUPPRESS,
             add_help=False,
             allow_abbrev=False,
@@ -127,6 +108,7 @@ class Parser(argparse.ArgumentParser):
         self._positionals.title = "arguments"
         self._values: dict[str, Any] = {}
         self._sections: dict[str, Any] = {"": self._optionals}
+        self._has_params = has_params
         self._brief: dict[str, tuple[str, str]] = {}  # first sentence and default
         self._flags = ["--help", FLAG]
         if helps:
@@ -142,10 +124,10 @@ class Parser(argparse.ArgumentParser):
         """Add the flag of a setting.
 
         Args:
-            setting: The setting, with the default that counts.
+            setting: The setting, with the default that applies.
             *flags: Names of the flag; by default that of the setting, preceded by its section
                 where another flag has that name.
-            dest: Name of the value among those that are read; the setting's if empty.
+            dest: Name of the value in the result; the setting's if empty.
             shown: Default that the help shows; the setting's if not given.
         """
         dest = dest or setting.name
@@ -155,7 +137,7 @@ class Parser(argparse.ArgumentParser):
             flags = (f"--{setting.section}.{flag_of(setting.name)[2:]}",)
         shown = setting.default if shown is dataclasses.MISSING else shown
         kinds = [kind for kind in members(setting.kind) if kind is not type(None)]
-        metavar = setting.metavar or "|".join(_placeholders(setting, kinds))
+        metavar = setting.metavar or "|".join(placeholders(setting, kinds))
         options: dict[str, Any] = {"action": _parsed_by(setting), "metavar": metavar}
         if kinds == [bool]:
             options = {"action": argparse.BooleanOptionalAction}
@@ -166,10 +148,10 @@ class Parser(argparse.ArgumentParser):
             self._optionals.title = "run"
             self._sections[setting.section] = self.add_argument_group(_TITLES[setting.section])
         group = self._sections[setting.section]
-        default = _default(setting, shown)
+        default = default_text(setting, shown)
         about = f"{setting.help}{default}".strip().replace("%", "%%")
         added = group.add_argument(*flags, dest=dest, help=about, **options)
-        if setting.section:
+        if setting.section and self._has_params:
             sentence = re.split(r"(?<=[.]) ", setting.info.description)[0]
             self._brief[dest] = sentence.replace("%", "%%"), default
         if kinds == [bool] and (setting.section or setting.default):  # how the help shows it
@@ -184,9 +166,9 @@ class Parser(argparse.ArgumentParser):
         sections = [section for section in self._sections if section != PARAMS]
         brief = {name: about + default for name, (about, default) in self._brief.items()}
         found = self.help_of(*sections, brief=brief)
-        if found.count("\n") > _TWO_SCREENS:
+        if found.count("\n") > TWO_SCREENS:
             for name, (about, default) in self._brief.items():
-                brief[name] = textwrap.shorten(about, _LINE - len(default), placeholder=" ...")
+                brief[name] = textwrap.shorten(about, LINE - len(default), placeholder=" ...")
                 brief[name] += default
             found = self.help_of(*sections, brief=brief)
         return found
@@ -212,11 +194,11 @@ class Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def add_fields(self, cls: type, defaults: Mapping[str, object] | None = None) -> None:
-        """Add the flags that a dataclass declares by `flag` and `names`.
+        """Add the flags that a dataclass declares with `flag` and `names`.
 
         Args:
             cls: The dataclass.
-            defaults: Other defaults than it declares, by name.
+            defaults: Defaults that replace the declared ones, by name.
         """
         for setting in fields_of(cls):
             if setting.default is dataclasses.MISSING:
@@ -238,7 +220,7 @@ class Parser(argparse.ArgumentParser):
 
         Raises:
             FairgymError: An unknown flag, or a missing or wrong value.
-            SystemExit: The help was asked for, and is printed.
+            SystemExit: After the help was printed.
         """
         given, rest = self.read_known(words)
         unknown = [word for word in rest if word != "--"]
@@ -251,7 +233,7 @@ class Parser(argparse.ArgumentParser):
         return given
 
     def read_known(self, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-        """Return the values of the flags, by name, and the words that are not known."""
+        """Return the values of the flags, by name, and the unknown words."""
         given = argparse.Namespace(**self._values)
         try:
             return self.parse_known_intermixed_args(_spelled(words), given)
@@ -264,7 +246,7 @@ class Parser(argparse.ArgumentParser):
             raise FairgymError(f"{error.argument_name} {text}") from error
 
     def error(self, message: str) -> Never:
-        """Raise what argparse would print."""
+        """Raise the message that argparse would print."""
         raise FairgymError(message)
 
 
@@ -272,14 +254,14 @@ def parse(cls: type[T], arguments: Sequence[str], prog: str) -> T:
     """Read the arguments of a command.
 
     Args:
-        cls: A dataclass that declares its flags by `flag` and `names`; its docstring is the help's
-            beginning.
+        cls: A dataclass that declares its flags with `flag` and `names`; its docstring is the
+            description in the help.
         arguments: The words after the command.
         prog: The command, for the help.
 
     Raises:
         FairgymError: An unknown flag, or a missing or wrong value.
-        SystemExit: The help was asked for, and is printed.
+        SystemExit: After the help was printed.
     """
     positional = [s.metavar for s in fields_of(cls) if s.default is dataclasses.MISSING]
     takes = "".join(f"{metavar} ..." for metavar in positional)
@@ -300,13 +282,13 @@ def add_environment(
     defaults: Mapping[str, object],
     shown: Mapping[str, object],
 ) -> None:
-    """Add the flags of an environment's arguments.
+    """Add the flags of an environment's arguments, which are read as `environment_args__NAME`.
 
     Args:
-        parser: What reads them, as `environment_args__NAME`.
-        settings: All settings; those of the environment are taken.
-        defaults: Values of arguments whose flag is not given; None for those that are not named.
-        shown: Defaults that the help shows; the settings' own for those that are not named.
+        parser: The parser to add them to.
+        settings: All settings; only those of the environment are added.
+        defaults: Values of arguments whose flag is not given; None for missing names.
+        shown: Defaults that the help shows; the settings' own for missing names.
     """
     for setting in settings:
         if setting.section == ENVIRONMENT:
@@ -318,7 +300,7 @@ def add_environment(
 
 
 def peek(words: Sequence[str], name: str) -> str | None:
-    """Return the value of a flag before the flags are parsed; the last one counts."""
+    """Return the value of a flag before all flags are parsed; the last one counts."""
     found = None
     for index, word in enumerate(words):
         if word == name and index + 1 < len(words) and not words[index + 1].startswith("--"):
@@ -329,7 +311,7 @@ def peek(words: Sequence[str], name: str) -> str | None:
 
 
 def _spelled(words: Sequence[str]) -> list[str]:
-    """The words with flags in hyphens, and a value such as -10% joined to its flag."""
+    """Return the words with hyphens in flags, and a value such as -10% joined to its flag."""
     spelled: list[str] = []
     for word in words:
         name, equals, value = word.partition("=")
@@ -341,28 +323,8 @@ def _spelled(words: Sequence[str]) -> list[str]:
     return spelled
 
 
-def _placeholders(setting: Setting, kinds: Sequence[object]) -> list[str]:
-    """What a flag takes, in short: its choices, or the types of its values."""
-    if setting.info.choices:
-        return list(map(str, setting.info.choices))
-    found: list[str] = []
-    for kind in kinds:
-        literal = typing.get_origin(kind) is typing.Literal
-        found += map(str, typing.get_args(kind)) if literal else [_METAVARS.get(kind, "VALUE")]
-    return found
-
-
-def _default(setting: Setting, shown: object) -> str:
-    """Return what the help says of the default; nothing for a switch that is off."""
-    if isinstance(shown, bool):
-        shown = ("yes" if shown else "no") if setting.section else None
-    if isinstance(shown, tuple | list):  # as the flag takes them
-        shown = ",".join(map(str, shown))
-    return "" if shown in (None, "") else f" (default: {shown})"
-
-
 def _parsed_by(setting: Setting) -> type[argparse.Action]:
-    """An action by the setting's own parser: its errors name the field and its values."""
+    """Return an action that parses with the setting, whose errors name the field and values."""
 
     class Parsed(argparse.Action):
         def __call__(

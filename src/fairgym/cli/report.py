@@ -1,4 +1,4 @@
-"""`fairgym report`: a page of figures and tables about runs."""
+"""`fairgym report`: an HTML page of figures and tables about runs."""
 
 import dataclasses
 import sys
@@ -10,29 +10,27 @@ from fairgym.cli.parsing import flag, names, parse, scheme_flag
 
 @dataclasses.dataclass(frozen=True)
 class ReportFlags:
-    """Write one HTML page about runs, which opens without a network."""
+    """Write an HTML page about runs, which opens without a network."""
 
-    folders: tuple[str, ...] = names("Run folders, or folders that hold seed-N folders.", "RUN")
+    folders: tuple[str, ...] = names("Run folder, or folder with seed-N folders.", "RUN")
     out: str | None = flag(
         None,
-        "Page to write, with its figures beside it; report.html in the first folder by default.",
+        "Page to write; figures go beside it (default: report.html in the first folder).",
         metavar="FILE",
     )
-    episodes: int = flag(16, "Number of episodes that each policy is measured in.")
-    seed: int = flag(1, "Seed of these episodes.")
+    episodes: int = flag(16, "Number of episodes per policy.")
+    seed: int = flag(1, "Random seed of the episodes.")
     scheme: tuple[str, ...] = scheme_flag()
 
 
 def report(arguments: Sequence[str]) -> None:
-    """Write a report and say where it is."""
+    """Write a report and print its path."""
     from fairgym.training import devices
     from fairgym.training.run import load_runs
 
     devices.configure()
     flags = parse(ReportFlags, arguments, "fairgym report")
-    load_runs(
-        *flags.folders, schemes=flags.scheme
-    )  # what is wrong is said before matplotlib is imported
+    load_runs(*flags.folders, schemes=flags.scheme)  # raise errors before matplotlib is imported
     from fairgym.report import write_report
 
     page = write_report(

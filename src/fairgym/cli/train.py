@@ -1,4 +1,4 @@
-"""`fairgym train`: every setting is a flag, a key of a file, or its default, in this order."""
+"""`fairgym train`: settings come from flags, then the configuration file, then defaults."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -35,12 +35,12 @@ HINT = "fairgym train ENVIRONMENT [flags]"
 
 @dataclasses.dataclass(frozen=True)
 class Common:
-    """Flags of every training."""
+    """Flags of every training run."""
 
     algorithm: str = flag("f-macem", "Algorithm that trains; fairgym list names all.")
     objective: str = flag(
         "",
-        "What the trained agents maximize: uniform, direct, direct-fair, direct-fair-rate,"
+        "What the trained agents maximise: uniform, direct, direct-fair, direct-fair-rate,"
         " half-direct, published, frontier:LAMBDA; own, the terms that concern each agent;"
         " METRIC=WEIGHT,METRIC=WEIGHT; or a welfare function of what stakeholders received: nash,"
         " max-min, gini, alpha:ALPHA, or one of a component, such as nash:COMPONENT.",
@@ -72,15 +72,15 @@ class Common:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Training that a command line asks for.
+    """Training runs that a command line asks for.
 
     Attributes:
-        config: the configuration.
-        out: the run folder, or the folder of several seeds.
-        seeds: the seeds of several runs; None for one run.
-        resume: as for `fairgym.training.train`.
-        overwrite: as for `fairgym.training.train`.
-        workers: number of processes.
+        config: The configuration.
+        out: The run folder, or the folder of several seeds.
+        seeds: The seeds of several runs; None for one run.
+        resume: As for `fairgym.training.train`.
+        overwrite: As for `fairgym.training.train`.
+        workers: Number of processes.
     """
 
     config: RunConfig
@@ -92,7 +92,7 @@ class Plan:
 
 
 def train(arguments: Sequence[str]) -> None:
-    """Train as the arguments say, with progress."""
+    """Train policies and show progress."""
     from fairgym.training import devices
 
     devices.configure()
@@ -138,10 +138,10 @@ def _train_seeds(plan: Plan, seeds: Sequence[int], **options: bool) -> list[Any]
 
 
 def plan_of(arguments: Sequence[str]) -> Plan:
-    """Flags over the file over the defaults.
+    """Return the training that the arguments ask for; flags override the file.
 
     Raises:
-        FairgymError: anything unknown, missing or of the wrong type.
+        FairgymError: A setting is unknown, missing or of the wrong type.
     """
     words = list(arguments)
     named = words.pop(0) if words and not words[0].startswith("-") else None
@@ -167,7 +167,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     pairs = changed_by(config, given, sections[ENVIRONMENT])
     seeds = None if given.seeds is None else read_seeds(given.seeds)
     if seeds is None and given.workers != 1:
-        raise FairgymError(f"workers is {given.workers}; one run takes 1, several seeds more")
+        raise FairgymError(f"workers is {given.workers}; it takes 1 unless --seeds is given")
     if seeds is not None and given.seed is not None:
         raise FairgymError("seed and seeds are both given; a command takes one of them")
     config = RunConfig(
@@ -191,12 +191,12 @@ def plan_of(arguments: Sequence[str]) -> Plan:
 
 
 def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
-    """The keys of --config, or of the run to be resumed; the flags' environment and algorithm."""
+    """Return the settings of `--config` or of the resumed run, with environment and algorithm."""
     path, out = peek(words, "--config"), peek(words, "--out")
     base: dict[str, Any] = {}
     if path is not None:
         base = {str(k).replace("-", "_"): v for k, v in read_config_file(path).items()}
-        # what a run's own config.json names is not looked for in that run's folder
+        # modules that a run's config.json names are never imported from that run's folder
         import_listed(base, Path(path).parent if "format" in base else None)
     elif "--resume" in words and out is not None:
         first = run_folders(out)[0]
@@ -225,14 +225,14 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
 def _start(
     base: dict[str, Any], words: Sequence[str], helping: bool
 ) -> tuple[RunConfig, list[Setting], dict[str, str]]:
-    """Return the configuration of the file, all settings, and what the help says of the system.
+    """Return the configuration of the file, all settings, and texts about the environment.
 
-    The help does without parameters and elements if the data of the system cannot be read.
+    Help works without the environment's data: it then leaves out parameters and elements.
     """
     extra = {key: base.pop(key) for key in ("out", "seeds") if key in base}
     try:
         config = RunConfig.from_mapping(base)
-        shapes = _shapes(config, words)  # on which the defaults of some parameters depend
+        shapes = _shapes(config, words)  # some parameters have defaults that depend on them
         settings = settings_of(config.environment, config.algorithm, shapes)
         about = {}
         if helping:
@@ -249,7 +249,7 @@ def _start(
 
 
 def _elsewhere(flag: str, algorithm: str) -> str:
-    """Return which algorithms have a flag that this one lacks, for the message; "" if none has."""
+    """Return a hint at the algorithms that have a flag; "" if none has it."""
     having = algorithms_with(flag.lstrip("-").replace("-", "_"))
     if not having:
         return ""
@@ -268,14 +268,14 @@ def _parser(
         settings: Those of the environment, its parameters and the algorithm.
         config: The configuration of the file.
         base: The keys of the file.
-        about: Sentences that the help adds to those of some flags; under "" to its beginning.
+        about: Texts that the help adds to flags, by name; to the description under "".
     """
     defaults = {field.name: base[field.name] for field in fields_of(Common) if field.name in base}
     defaults |= {
         "algorithm": config.algorithm,
         "objective": objective_text(config.objective),
         "memory": config.memory or NO_MEMORY,
-        "seed": None,  # so that --seed beside --seeds is noticed; the file's is in `config`
+        "seed": None,  # detects --seed beside --seeds; the file's seed is in `config`
     }
     if not isinstance(defaults.get("out", ""), str | None):
         raise FairgymError(f"out is {defaults['out']!r}; it takes a folder")
@@ -305,7 +305,7 @@ def _parser(
 
 
 def _shapes(config: RunConfig, words: Sequence[str]) -> dict[str, Any]:
-    """The environment's arguments in this file and these flags, before the flags are parsed."""
+    """Return the environment's arguments in the file and flags, before all flags are parsed."""
     early = Parser(PROG, helps=False)
     add_environment(early, environment_settings(config.environment), {}, {})
     given = vars(early.read_known(words)[0])
@@ -314,19 +314,19 @@ def _shapes(config: RunConfig, words: Sequence[str]) -> dict[str, Any]:
 
 
 def begun(out: str | Path) -> bool:
-    """True if a folder holds a run, or that of a seed."""
+    """Return whether a folder holds a run, or runs of several seeds."""
     return any(RunFolder(folder).config.exists() for folder in run_folders(out))
 
 
 def _nothing_to_resume(out: str | Path) -> FairgymError:
     return FairgymError(
-        f"{out} holds no run to resume; out takes the folder of one, or leave --resume away to"
-        " begin one"
+        f"{out} holds no run to resume; out takes the folder of a run, or leave out --resume to"
+        " start a new one"
     )
 
 
 def _again(arguments: Sequence[str], has_begun: bool) -> list[str]:
-    """The command that goes on: with --resume, or the same once more if nothing was begun."""
+    """Return the command that continues: with `--resume` if a run has begun."""
     words = list(arguments)
     if has_begun:
         words = [word for word in words if word not in ("--overwrite", "--resume")] + ["--resume"]

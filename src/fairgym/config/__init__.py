@@ -1,4 +1,4 @@
-"""Configurations of runs and sweeps: names, plain data, files and settings."""
+"""Configurations of runs and sweeps, from Python, files and flags."""
 
 from fairgym.config.files import read_config_file
 from fairgym.config.parameters import with_params

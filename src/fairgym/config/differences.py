@@ -1,4 +1,4 @@
-"""Differences between the configurations of runs, in words; which run continues which."""
+"""Differences between configurations in words, and whether one run continues another."""
 
 import dataclasses
 import json
@@ -13,25 +13,25 @@ from fairgym.config.run_config import RunConfig
 from fairgym.config.settings import ALGORITHM
 from fairgym.core import FairgymError
 
-# What may differ between runs of one configuration: luck, place, machine and date.
+# May differ between runs of one configuration: seed, place, machine and date.
 INCIDENTAL = frozenset({"seed", "seeds", "out", "folder", "provenance", "resume", "overwrite"})
-WORLD = ("environment", "environment_args", "params", "data")
-AIM = ("objective", "objectives", "bounds", "metrics", *WORLD)
+SYSTEM = ("environment", "environment_args", "params", "data")
+AIM = ("objective", "objectives", "bounds", "metrics", *SYSTEM)
 LONGEST = 60  # characters of a label
 
 
 def words(name: str) -> str:
-    """A name in code as words: `debt_management` -> "debt management"."""
+    """Return a name in code as words: `debt_management` -> "debt management"."""
     return re.sub(r"\bgpa\b", "GPA", name.replace("_", " ").strip())
 
 
 def small(text: str) -> str:
-    """The text with a small letter at the start, as it stands within a sentence ("GPA" stays)."""
+    """Return the text with a lower-case first letter, for use in a sentence ("GPA" stays)."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 def essence(run: Any) -> dict[str, Any]:
-    """Settings that determine a run, without luck, place, machine and date: "a.b.c" -> value."""
+    """Return the settings that determine a run, without its seed and place: "a.b.c" -> value."""
     settings = dataclasses.asdict(run.config)
     objective, own = run.config.objective, run.config.objectives
     settings["objective"] = objective_text(objective)
@@ -47,7 +47,7 @@ def essence(run: Any) -> dict[str, Any]:
 
 
 def flatten(config: Mapping[str, object], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one: "a.b.c" -> value; lists stay whole."""
+    """Return nested mappings as one, "a.b.c" -> value; lists are kept."""
     flat: dict[str, Any] = {}
     for key, value in config.items():
         if isinstance(value, Mapping):
@@ -58,27 +58,28 @@ def flatten(config: Mapping[str, object], prefix: str = "") -> dict[str, Any]:
 
 
 def part_of(flat: Mapping[str, object], sections: Sequence[str]) -> dict[str, Any]:
-    """The settings of some sections."""
+    """Return the settings of some sections."""
     return {key: value for key, value in flat.items() if key.split(".")[0] in sections}
 
 
 def as_text(value: object) -> str:
-    """A text that is equal for equal settings."""
+    """Return a text that is equal for equal settings."""
     return json.dumps(value, sort_keys=True, default=str)
 
 
 def labels_of(flat: Sequence[Mapping[str, object]]) -> list[str]:
-    """Differences between configurations, in words; all "" if nothing differs.
+    """Return how each configuration differs from the others, in words; "" if none differs.
 
-    Of the environment's settings and parameters those are left out that follow others (a cap
-    that is a share of the population).
+    Settings and parameters of the environment that follow from others are left out, such as a cap
+    that is a share of the population.
     """
     values = {key: [as_text(f.get(key)) for f in flat] for f in flat for key in f}
     shown: list[str] = []
     parts: list[tuple[str, ...]] = [()] * len(flat)
     for key, column in values.items():
         finer = [(*part, value) for part, value in zip(parts, column, strict=True)]
-        if len(set(column)) == 1 or (key.split(".")[0] in WORLD and len({*finer}) == len({*parts})):
+        follows = key.split(".")[0] in SYSTEM and len({*finer}) == len({*parts})
+        if len(set(column)) == 1 or follows:
             continue
         shown, parts = [*shown, key], finer
     return [", ".join(_words(key, f.get(key)) for key in shown) for f in flat]
@@ -98,7 +99,7 @@ def _words(key: str, value: object) -> str:
 
 
 def plain(value: object) -> str:
-    """A setting in text."""
+    """Return a setting as text."""
     if isinstance(value, bool | None):
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, list | tuple):
@@ -109,13 +110,13 @@ def plain(value: object) -> str:
 
 
 def is_longer(config: RunConfig, begun: RunConfig) -> bool:
-    """True if a run differs from another one only in training for longer.
+    """Return whether a run differs from another one only in training for longer.
 
-    The longer one then begins as the shorter one, bit for bit.
+    The longer run then begins with the same steps as the shorter one, bit for bit.
 
     Args:
-        config: the longer run's complete configuration.
-        begun: the shorter run's.
+        config: The complete configuration of the longer run.
+        begun: That of the shorter run.
     """
     field = _length_field(config)
     differences = config.differences(begun)
@@ -125,28 +126,28 @@ def is_longer(config: RunConfig, begun: RunConfig) -> bool:
 
 
 def require_same_run(config: RunConfig, begun: RunConfig, folder: Path) -> None:
-    """Raise a FairgymError that names a difference of two complete configurations.
+    """Raise a FairgymError for the first difference between two complete configurations.
 
-    How long they train, which may grow, is named last.
+    The length of training, which may grow, comes last.
 
     Args:
-        config: the configuration to go on with.
-        begun: that of the run in the folder.
-        folder: the folder, for the message.
+        config: The configuration to continue with.
+        begun: That of the run in the folder.
+        folder: The folder, for the message.
     """
     length = _length_field(config)
     differences = sorted(config.differences(begun), key=lambda difference: difference[0] == length)
     for field, given, there in differences:
         takes = "the same configuration"
         if field == length and _is_length(given) and _is_length(there):
-            takes = f"{there} or more" if given < there else f"{there} until that run is finished"
+            takes = f"{there} or more" if given < there else f"{there} until that run has finished"
         raise FairgymError(
             f"{field} is {given!r}, but the run in {folder} has {there!r}; resume takes {takes}"
         )
 
 
 def _length_field(config: RunConfig) -> str:
-    """The field of `RunConfig.differences` that says how long to train; empty without one."""
+    """Return the field of `RunConfig.differences` with the length of training; "" without one."""
     name = algorithms.get(config.algorithm).extended_by
     return f"{ALGORITHM}.{name}" if name else ""
 

@@ -18,11 +18,11 @@ DEEPEST = 50
 
 
 def read_config_file(path: str | Path) -> dict[str, Any]:
-    """The keys of a YAML, JSON or TOML file.
+    """Read the keys and values of a YAML, JSON or TOML file.
 
     Raises:
-        FairgymError: the file cannot be read, is of another kind, holds no keys, or is larger,
-            deeper or more entangled than any configuration.
+        FairgymError: The file cannot be read, is of another kind, holds no keys, or is too large
+            or too deeply nested for a configuration.
     """
     require_path(path, "config")
     path = Path(path)
@@ -48,27 +48,27 @@ def read_config_file(path: str | Path) -> dict[str, Any]:
 
 
 def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
-    """Take `imports` out of the keys of a file, and import these modules.
+    """Remove `imports` from the keys of a file, and import these modules.
 
     Args:
-        fields: the keys with their values.
-        outside: as for `import_plugin`.
+        fields: The keys with their values.
+        outside: As for `import_plugin`.
 
     Raises:
-        FairgymError: it is no list of names, or a module cannot be imported.
+        FairgymError: The value is no list of names, or a module cannot be imported.
     """
     modules = fields.pop("imports", [])
     if not isinstance(modules, list) or not all(isinstance(name, str) for name in modules):
-        raise FairgymError(f"imports is {modules!r}; it takes a list of names of modules")
+        raise FairgymError(f"imports is {modules!r}; it takes a list of module names")
     for module in modules:
         import_plugin(module, outside)
 
 
 def parse_json(content: bytes) -> Any:
-    """The values of a JSON text of bounded depth and numbers.
+    """Return the values of a JSON text with bounded depth and numbers.
 
     Raises:
-        ValueError: it is no such text; the error says why in plain words.
+        ValueError: The text is not of this kind; the message says why.
     """
     try:
         return _parsed(content.decode("utf-8-sig"), ".json")
@@ -77,7 +77,7 @@ def parse_json(content: bytes) -> Any:
 
 
 def describe(values: object) -> str:
-    """Kind of a value in a file, in words."""
+    """Return the kind of a value in a file, in words."""
     kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
     return kinds.get(type(values), "a number" if isinstance(values, int | float) else "a value")
 
@@ -85,7 +85,7 @@ def describe(values: object) -> str:
 def differences(
     here: Mapping[str, object], there: Mapping[str, object]
 ) -> list[tuple[str, Any, Any]]:
-    """Differences of two configurations as JSON values: (field, value here, value there)."""
+    """Return the differences of two configurations: (field, value here, value there)."""
     ours, theirs = _flat(here), _flat(there)
     return [
         (key, ours.get(key), theirs.get(key))
@@ -114,7 +114,7 @@ def _parsed(text: str, suffix: str) -> Any:
 
 
 def _check(values: object) -> None:
-    """Raise a ValueError for depths, amounts and numbers that no configuration has."""
+    """Raise a ValueError for a depth, amount or number that no configuration has."""
     waiting, count = [(values, 0)], 0
     while waiting:
         value, depth = waiting.pop()
@@ -124,7 +124,7 @@ def _check(values: object) -> None:
         if count > MOST_VALUES:
             raise ValueError(f"it holds more than {MOST_VALUES:,} values")
         if isinstance(value, int) and not abs(value) <= sys.float_info.max:
-            raise ValueError("it holds a whole number of more than 308 digits")
+            raise ValueError("it holds a whole number with more than 308 digits")
         if isinstance(value, dict):
             waiting += [(part, depth + 1) for item in value.items() for part in item]
         elif isinstance(value, list | tuple | set):
@@ -135,7 +135,7 @@ def _read_yaml(text: str) -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Reads 1e-3 as the number that it is in YAML 1.2."""
+        """Loader that reads 1e-3 as a number, as YAML 1.2 does."""
 
     number = re.compile(r"[-+]?(\d[\d_]*)(\.\d*)?[eE][-+]?\d+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
@@ -151,14 +151,14 @@ def _read_yaml(text: str) -> Any:
 
 
 def _expanded(node: Any, known: dict[int, int]) -> int:
-    """Number of values that a node stands for once its aliases are replaced by what they name.
+    """Return the number of values of a node once its aliases are expanded.
 
     Raises:
-        ValueError: it stands for too many, for itself, or names a key twice.
+        ValueError: There are too many values, an alias of itself, or a key given twice.
     """
     if id(node) in known:
         if not known[id(node)]:
-            raise ValueError("an alias in it stands for itself")
+            raise ValueError("an alias in it refers to itself")
         return known[id(node)]
     known[id(node)] = 0
     count = 1
@@ -182,7 +182,7 @@ def _read_json(text: str) -> Any:
 
 
 def _once(keys: list[object]) -> None:
-    """Raise a ValueError for a key that is given twice, of which one would be lost."""
+    """Raise a ValueError for a key that is given twice, since one value would be lost."""
     known: set[str] = set()
     for key in keys:
         if isinstance(key, str) and key in known:

@@ -1,4 +1,4 @@
-"""Parameters as users give them: numbers, changes of the default, or one number per part."""
+"""Environment parameters as users give them: numbers, relative changes, or one per group."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -28,34 +28,34 @@ P = TypeVar("P", bound=Params)
 class Parameter(Setting):
     """Field of an environment's parameters.
 
-    A value is a number, or a change such as "+30%" of the default. A parameter that may differ
-    over parts also takes a list with one for each part, or names of parts with values; the parts
-    that are not named keep the default.
+    A value is a number, or a change of the default such as "+30%". A parameter that may differ
+    between groups or regions also takes a list with one value each, or values by name; groups that
+    are not named keep the default.
 
     Attributes:
-        parts: Names of the parts; none if it is one number for all.
+        parts: Names of the groups or regions; empty if it is one number for all.
     """
 
     parts: tuple[str, ...] = ()
 
     @property
     def help(self) -> str:
-        """Meaning of the parameter, its unit, and that it may differ over parts."""
+        """Meaning of the parameter, its unit and range, and whether it may differ per group."""
         return super().help + (f"; one number, or one per {self.info.per}" if self.parts else "")
 
     @property
     def takes(self) -> str:
-        """Values that it takes, in words."""
+        """Allowed values, in words."""
         if not self.parts:
             return "a number"
         return f"one number, or one per {self.info.per}: {', '.join(self.parts)}"
 
     def check(self, value: object) -> Any:
-        """The value of a configuration; names of parts are spelled as they are declared.
+        """Return the value of a configuration, with names spelled as declared.
 
         Raises:
-            FairgymError: it is no number, or has another number of parts, unknown ones, or one
-                twice.
+            FairgymError: The value is no number, has the wrong length, or names an unknown group
+                or one group twice.
         """
         if isinstance(value, Mapping) and self.parts:
             return self._by_name(value.items())
@@ -73,10 +73,10 @@ class Parameter(Setting):
         return self._one("", value)
 
     def parse(self, text: str) -> Any:
-        """The value of a flag: 390, 20%, +30%, South=390,West=200 or 300,300,390,200.
+        """Return the value of a flag: 390, 20%, +30%, South=390,West=200 or 300,300,390,200.
 
         Raises:
-            FairgymError: the text is no such value.
+            FairgymError: The text is no such value.
         """
         parts = split_list(text)
         if self.parts and "=" in text.strip()[1:]:
@@ -89,13 +89,13 @@ class Parameter(Setting):
             raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}") from error
 
     def value(self, given: object, before: Any) -> Any:
-        """The number or numbers that the environment gets.
+        """Return the number or numbers that the environment uses.
 
-        Equal numbers for all parts become one number: the same program, and so the same bits.
+        Equal numbers for all groups become one number, which gives the same program and bits.
 
         Args:
-            given: as `check` takes it.
-            before: the value that relative changes start from, and that other parts keep.
+            given: As `check` takes it.
+            before: The value that relative changes start from, and that other groups keep.
         """
         given = self.check(given)
         if is_relative(given) and np.ndim(before):
@@ -110,7 +110,7 @@ class Parameter(Setting):
         return numbers[0] if len(set(numbers)) == 1 else jnp.array(numbers, jnp.float32)
 
     def _by_name(self, pairs: Iterable[tuple[object, object]]) -> dict[str, Any]:
-        """Names of parts as they are declared, with their values."""
+        """Return values by name, with names spelled as declared."""
         known, found = {slug(part): part for part in self.parts}, {}
         for part, entry in pairs:
             if slug(part) not in known:
@@ -123,22 +123,22 @@ class Parameter(Setting):
         return found
 
     def _one(self, part: object, value: Any) -> Any:
-        """A number, or a relative change as it is."""
+        """Return a number, or a relative change unchanged."""
         name = f"{self.name}.{part}" if part else self.name
         return value.strip() if is_relative(value) else changed_number(name, value, None)
 
 
 def params_settings(env: Environment) -> list[Setting]:
-    """The fields of an environment's parameters.
+    """Return the fields of an environment's parameters.
 
-    One whose default is a list, and that is not declared to differ over parts, takes a list.
+    A field takes a list if its default is one and it is not declared to differ per group.
     """
     settings: list[Setting] = []
     params = env.default_params
     if not isinstance(params, Params):
         raise FairgymError(
-            f"the default_params of {env.name} are of type {type(params).__name__}; it takes a"
-            " subclass of fairgym.core.Params"
+            f"default_params of {env.name} is of type {type(params).__name__}; it takes a subclass"
+            " of fairgym.core.Params"
         )
     for field in dataclasses.fields(params):
         info = field.metadata.get("param", PLAIN)
@@ -155,15 +155,17 @@ def params_settings(env: Environment) -> list[Setting]:
 def settings_of(
     environment: str, algorithm: object, arguments: Mapping[str, Any] | None = None
 ) -> list[Setting]:
-    """All settings of a run, the environment's first; of equal names the first goes by it alone.
+    """Return all settings of a run, those of the environment first.
+
+    Where two have the same name, the first can be given without its section.
 
     Args:
-        environment: name of the environment.
-        algorithm: name of the algorithm.
-        arguments: those of the environment; by default its own defaults.
+        environment: Name of the environment.
+        algorithm: Name of the algorithm.
+        arguments: Constructor arguments of the environment; its defaults if None.
 
     Raises:
-        FairgymError: an unknown environment or algorithm, or an argument that it refuses.
+        FairgymError: The environment or algorithm is unknown, or an argument is invalid.
     """
     if not isinstance(algorithm, str):
         raise FairgymError(f"algorithm is {algorithm!r}; it takes a name")
@@ -175,19 +177,19 @@ def settings_of(
 
 
 def with_params(env: Environment, params: P, changes: Iterable[tuple[str, object]]) -> P:
-    """Parameters with some of them changed.
+    """Return parameters with some of them changed.
 
     Args:
-        env: the environment, whose groups and partitions name the parts of a parameter.
-        params: the parameters before; those of `env.default_params`, say.
-        changes: pairs of a name and a value, made one after the other. The name is that of a
-            parameter, or PARAMETER.PART for one of its parts ("beds_at_start.South"); the value a
-            number, a list with one for each part, names of parts with values, or a text such as
-            "+30%", which changes the value before by so much. A number is taken as it is, also
-            where the default is scaled with the population.
+        env: The environment.
+        params: The parameters to change, such as `env.default_params`.
+        changes: Pairs of a name and a value, applied one after the other. A name is that of a
+            parameter, or PARAMETER.GROUP for one group or region ("beds_at_start.South"). A value
+            is a number, a list with one number per group, numbers by group, or a text such as
+            "20%" or "+30%"; the latter changes the value by that much. A number is used as given,
+            even if the default scales with the population.
 
     Raises:
-        FairgymError: an unknown parameter or part, or a value out of its range.
+        FairgymError: A parameter or group is unknown, or a value is out of range.
 
     Examples:
         >>> import fairgym
@@ -208,7 +210,7 @@ def with_params(env: Environment, params: P, changes: Iterable[tuple[str, object
         if not isinstance(setting, Parameter):
             value = np.asarray(setting.check(given), np.float32)
         elif dot and not setting.parts:
-            raise FairgymError(f"{key} is no parameter: {name} is one number for all")
+            raise FairgymError(f"{key} is not a parameter: {name} is one number for all")
         else:
             given = setting.parse(given) if isinstance(given, str) and not dot else given
             value = setting.value({part: given} if dot else given, before)

@@ -1,13 +1,13 @@
-"""Objectives as plain data, as configuration files hold them.
+"""Objectives as plain data, as in configuration files.
 
-Weights by metric, `{"profit": 1, "wait_disparity": 2}`; or with further metrics, made of the
-environment's components by classes that `fairgym.fairness.metric_classes` knows:
+An objective has weights by metric, `{"profit": 1, "wait_disparity": 2}`. It may also define custom
+metrics, made from the environment's components by the classes in `fairgym.fairness.metric_classes`:
 
     {"weights": {"profit": 1, "worst_access": 2},
      "metrics": {"worst_access": {"type": "WorstGroup",
                                   "rate": {"numerator": "disbursed", "denominator": "applied"}}}}
 
-A rate may also be named: `"rate": "admission_rate"`, a metric of the environment.
+A rate may also be the name of a metric of the environment: `"rate": "admission_rate"`.
 """
 
 import dataclasses
@@ -38,15 +38,15 @@ _TEXT = 200  # longest title or unit
 
 
 def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) -> Objective:
-    """An objective by its name, or from its weights.
+    """Return an objective from its name or its weights.
 
     Args:
-        env: the environment, without further metrics.
-        given: a name that `Objective.named` takes, or plain data.
-        further: metrics beside the environment's (`read_metrics`).
+        env: The environment, without custom metrics.
+        given: A name that `Objective.named` takes, or plain data.
+        further: Custom metrics (`read_metrics`).
 
     Raises:
-        FairgymError: an unknown name or metric, a weight that is no number, or no weight.
+        FairgymError: A name or metric is unknown, a weight is no number, or there is no weight.
     """
     metrics = {**env.metrics, **further}
     if isinstance(given, str):
@@ -60,33 +60,33 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
             raise unknown("metric", name, known, "there are", f" in the objective for {env.name}")
         if not is_number(weight):
             raise FairgymError(f"the weight of {name!r} is {_short(weight)}; it takes a number")
-    # in the order of the metrics, so that equal weights are summed alike
+    # in the order of the metrics, so that equal weights give the same bits
     ordered = {name: float(weights[name]) for name in known if name in weights}
     return Objective(metrics, ordered, schemes=schemes)
 
 
 def check_objective(what: str, given: object) -> None:
-    """Raise a FairgymError unless this is a name or a mapping; `what` is its name in the error."""
+    """Raise a FairgymError that names `what` unless the value is a name or a mapping."""
     if not isinstance(given, str | Mapping):
         raise FairgymError(f"{what} is {_short(given)}; it takes {_TAKES}")
 
 
 def complete_objective(env: Environment, given: Any) -> str | dict[str, Any]:
-    """The same name, or plain data with every default filled in."""
+    """Return the same name, or plain data with all defaults filled in."""
     if isinstance(given, str):
         return given
     return plain_objective(env, read_objective(env, given, read_metrics(env, [given])))
 
 
 def read_metrics(env: Environment, given: Iterable[Any]) -> dict[str, Metric]:
-    """The metrics that objectives bring along, by name, in the order of the names.
+    """Return the custom metrics that objectives define, sorted by name.
 
     Args:
-        env: the environment whose components they are made of.
-        given: names of objectives, or plain data.
+        env: The environment whose components they are made of.
+        given: Names of objectives, or plain data.
 
     Raises:
-        FairgymError: an unknown class, field or component, a bad name, or two metrics of one name.
+        FairgymError: A class, field or component is unknown, or a name is invalid or given twice.
     """
     found: dict[str, Metric] = {}
     for objective in given:
@@ -104,14 +104,14 @@ def read_metrics(env: Environment, given: Iterable[Any]) -> dict[str, Metric]:
 
 
 def read_schemes(env: Environment, given: Iterable[Any]) -> dict[str, Scheme]:
-    """The schemes of welfare that objectives name, by name, in the order of the names.
+    """Return the welfare schemes that objectives name, sorted by name.
 
     Args:
-        env: the environment whose components they are made of.
-        given: names of objectives, or plain data.
+        env: The environment whose components they are made of.
+        given: Names of objectives, or plain data.
 
     Raises:
-        FairgymError: a welfare that the environment has no component for.
+        FairgymError: The environment has no component for a welfare.
     """
     names: set[str] = set()
     for objective in given:
@@ -128,13 +128,13 @@ _RESERVED = ("objective", "survived")
 
 
 def _parts(given: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
-    """The weights, and the further metrics, of an objective's plain data."""
+    """Return the weights and the custom metrics of an objective's plain data."""
     full = any(isinstance(given.get(key), Mapping) for key in (WEIGHTS, METRICS))
     weights, metrics = (given.get(WEIGHTS), given.get(METRICS, {})) if full else (given, {})
-    unknown = [key for key in given if key not in (WEIGHTS, METRICS)] if full else []
-    if unknown:
+    wrong = [key for key in given if key not in (WEIGHTS, METRICS)] if full else []
+    if wrong:
         raise FairgymError(
-            f"unknown key {_short(unknown[0])} of an objective with further metrics; it takes:"
+            f"unknown key {_short(wrong[0])} of an objective with custom metrics; it takes:"
             f" {WEIGHTS}, {METRICS}"
         )
     if not isinstance(weights, Mapping) or not isinstance(metrics, Mapping):
@@ -147,7 +147,7 @@ def _parts(given: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], Mapping[Any, An
 def _read_metric(env: Environment, name: str, data: Any) -> Metric:
     if not isinstance(data, Mapping):
         raise FairgymError(
-            f"the metric {name!r} is {_short(data)}; it takes a type and what it is made of"
+            f"the metric {name!r} is {_short(data)}; it takes a type and the fields of that type"
         )
     data = dict(data)
     kind = data.pop(TYPE, None)
@@ -161,7 +161,7 @@ def _read_metric(env: Environment, name: str, data: Any) -> Metric:
     for part in (p for rate in compared for p in (rate.numerator, rate.denominator)):
         if not env.spec.component_info[part].per:
             raise FairgymError(
-                f"the metric {name!r} compares groups, and {part!r} is one number for all; it"
+                f"the metric {name!r} compares groups, but {part!r} is one number for all; it"
                 f" takes: {', '.join(n for n, info in env.spec.component_info.items() if info.per)}"
             )
     try:
@@ -172,7 +172,7 @@ def _read_metric(env: Environment, name: str, data: Any) -> Metric:
 
 
 def _make(env: Environment, what: str, cls: type, data: Mapping[Any, Any]) -> Any:
-    """A metric of this class with these fields."""
+    """Return a metric of a class with the given fields."""
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     needed = [n for n, field in fields.items() if field.default is dataclasses.MISSING]
     kinds = field_types(cls)
@@ -180,7 +180,7 @@ def _make(env: Environment, what: str, cls: type, data: Mapping[Any, Any]) -> An
     if wrong or not set(needed) <= set(data):
         problem = f"has the unknown key {_short(wrong[0])}" if wrong else "is not complete"
         raise FairgymError(
-            f"{what} {problem}; {cls.__name__} takes: {', '.join(needed)}, and if need be"
+            f"{what} {problem}; {cls.__name__} takes: {', '.join(needed)}, and optionally"
             f" {', '.join(name for name in fields if name not in needed)}"
         )
     values = {key: _field(env, what, key, value, kinds[key]) for key, value in data.items()}
@@ -191,7 +191,7 @@ def _make(env: Environment, what: str, cls: type, data: Mapping[Any, Any]) -> An
 
 
 def _field(env: Environment, what: str, key: str, value: object, kind: object) -> Any:
-    """The value of one field of a metric, checked."""
+    """Return the checked value of one field of a metric."""
     named = f"{key} of {what} is {_short(value)}; it takes"
     if kind is Rate:
         if isinstance(value, Mapping):
@@ -212,7 +212,7 @@ def _field(env: Environment, what: str, key: str, value: object, kind: object) -
         if not is_number(value) or value <= 0:
             raise FairgymError(f"{named} a number above 0")
     elif isinstance(value, str) and len(value) > _TEXT:
-        raise FairgymError(f"{named} a text of {_TEXT} letters at most")
+        raise FairgymError(f"{named} a text of at most {_TEXT} letters")
     try:
         return check_kind(key, value, kind)
     except FairgymError as error:
@@ -223,19 +223,19 @@ def _field(env: Environment, what: str, key: str, value: object, kind: object) -
 
 
 def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
-    """An objective as plain data, which `read_objective` reads back.
+    """Return an objective as plain data, which `read_objective` can read.
 
     Args:
-        env: the environment, without further metrics.
-        objective: weights over its metrics, and further metrics made of its components.
+        env: The environment, without custom metrics.
+        objective: Weights of its metrics, and custom metrics made of its components.
 
     Raises:
-        FairgymError: it cannot be written: bounds, a metric of another class, or one of the
-            environment's names with another meaning.
+        FairgymError: The objective has bounds, a metric of an unregistered class, or a metric with
+            the name of another one of the environment.
     """
     if objective.bounds:
         raise FairgymError(
-            f"objective has bounds of {', '.join(objective.bounds)}; a run takes them as its bounds"
+            f"objective has bounds of {', '.join(objective.bounds)}; give them as bounds of the run"
         )
     further = {}
     for name, metric in objective.metrics.items():
@@ -243,16 +243,16 @@ def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
             further[name] = _plain_metric(name, metric)
         elif metric != env.metrics[name]:
             raise FairgymError(
-                f"the objective's metric {name!r} is another one than that of {env.name}; it takes"
-                " another name"
+                f"the objective's metric {name!r} differs from that of {env.name}; it takes another"
+                " name"
             )
     weights = {name: float(weight) for name, weight in objective.weights.items()}
     there = {**env.spec.schemes, **read_schemes(env, [weights])}
     for name, scheme in objective.weighed_schemes.items():
         if there.get(name) != scheme:
             raise FairgymError(
-                f"the objective weighs a scheme {name!r} of its own, which a configuration cannot"
-                f" hold; it takes those of {env.name} and welfare by name"
+                f"the objective weighs a custom scheme {name!r}, which a configuration cannot"
+                f" hold; it takes schemes of {env.name} and welfare functions by name"
             )
     return {WEIGHTS: weights, METRICS: further} if further else weights
 
@@ -262,14 +262,14 @@ def _plain_metric(name: str, metric: Metric) -> dict[str, Any]:
     if kind is None:
         raise FairgymError(
             f"the metric {name!r} is of the class {type(metric).__name__}, which a configuration"
-            " cannot hold; it takes one that fairgym.fairness.metric_classes.register was given, or"
+            " cannot hold; it takes a class in fairgym.fairness.metric_classes:"
             f" {', '.join(metric_classes.names())}"
         )
     return {TYPE: kind, **_plain_fields(name, metric)}
 
 
 def _plain_fields(name: str, metric: Any) -> dict[str, Any]:
-    """Fields of a metric that differ from their defaults."""
+    """Return the fields of a metric that differ from their defaults."""
     found: dict[str, Any] = {}
     for field in dataclasses.fields(metric):
         value = getattr(metric, field.name)
@@ -288,7 +288,7 @@ def _plain_fields(name: str, metric: Any) -> dict[str, Any]:
 
 
 def objective_text(given: Any) -> str:
-    """An objective in one line: its name, or its weights as the command line takes them."""
+    """Return an objective in one line: its name, or weights as the command line takes them."""
     if isinstance(given, str):
         return given
     weights = _parts(given)[0]
@@ -296,15 +296,15 @@ def objective_text(given: Any) -> str:
 
 
 def further_data(given: Any) -> Mapping[str, Any]:
-    """The further metrics that an objective brings along, as plain data by name."""
+    """Return the custom metrics that an objective defines, as plain data by name."""
     return {} if isinstance(given, str) else _parts(given)[1]
 
 
 def metric_types(objectives: Iterable[object]) -> list[str]:
-    """The classes of the further metrics that objectives bring along, by name, each once.
+    """Return the names of the classes of custom metrics in objectives, each once.
 
     Args:
-        objectives: names, or plain data that need not be complete.
+        objectives: Names, or plain data that may be incomplete.
     """
     further = [o.get(METRICS) for o in objectives if isinstance(o, Mapping)]
     data = [one for m in further if isinstance(m, Mapping) for one in m.values()]
@@ -313,10 +313,10 @@ def metric_types(objectives: Iterable[object]) -> list[str]:
 
 
 def parse_objective(text: str) -> str | dict[str, float]:
-    """An objective as `objective_text` writes it: a name, or METRIC=WEIGHT,METRIC=WEIGHT.
+    """Return the objective of a text: a name, or METRIC=WEIGHT,METRIC=WEIGHT.
 
     Raises:
-        FairgymError: a part that is no weight, or a metric given twice.
+        FairgymError: A part is no weight, or a metric is given twice.
     """
     if "=" not in text:
         return text
@@ -328,9 +328,7 @@ def parse_objective(text: str) -> str | dict[str, float]:
         except ValueError:
             weight = math.nan
         if not name or not math.isfinite(weight):
-            raise FairgymError(
-                f"objective has the part {_short(part)}; it takes METRIC=WEIGHT with a number"
-            )
+            raise FairgymError(f"objective has the part {_short(part)}; it takes METRIC=NUMBER")
         if name in weights:
             raise FairgymError(f"objective weighs {_short(name)} twice; it takes one weight")
         weights[name] = weight
@@ -338,10 +336,10 @@ def parse_objective(text: str) -> str | dict[str, float]:
 
 
 def objective_slug(given: object) -> str:
-    """An objective in names of folders: its name, or "weighted"."""
+    """Return an objective for a folder name: its name, or "weighted"."""
     return given.replace(":", "-") if isinstance(given, str) else "weighted"
 
 
 def _short(value: object) -> str:
-    """A value in a bounded text."""
+    """Return a value as a text of bounded length."""
     return reprlib.repr(value)

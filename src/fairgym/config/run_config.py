@@ -1,4 +1,4 @@
-"""Configuration of a run, from flags, files or Python, checked and completed."""
+"""Configuration of a run: checked, with all defaults filled in."""
 
 import contextlib
 import dataclasses
@@ -42,20 +42,20 @@ from fairgym.utils import make
 from fairgym.utils.changes import changed_number, did_you_mean, is_percentage
 from fairgym.utils.registry import NO_MEMORY, Registry, environments
 
-# Keys of config.json besides the configuration.
+# Keys of config.json that are not part of the configuration.
 RECORDS = ("format", "environment_version", "provenance")
 
 
 class Job(NamedTuple):
-    """The objects that a configuration describes.
+    """Objects that a configuration describes.
 
     Attributes:
-        config: the configuration with every default filled in.
-        env: the environment.
-        params: parameters of the environment.
-        objective: objective of all agents, or one per trained agent.
-        fixed: policies of the agents that are not trained.
-        algorithm: the algorithm with its hyperparameters.
+        config: The configuration with all defaults filled in.
+        env: The environment.
+        params: Parameters of the environment.
+        objective: Objective of all agents, or one per trained agent.
+        fixed: Policies of the agents that are not trained.
+        algorithm: The algorithm with its hyperparameters.
     """
 
     config: "RunConfig"
@@ -68,27 +68,27 @@ class Job(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """Configuration of a run: everything that its results follow from.
+    """Configuration of a run: everything that determines its results.
 
     Attributes:
-        environment: name of the environment.
-        environment_args: fields of the environment's constructor (population, horizon, ...).
-        params: numbers that differ from the environment's default parameters; where a parameter
-            may differ over regions, a list or a mapping too (`fairgym.config.parameters`).
-        algorithm: name of the algorithm.
-        algorithm_args: hyperparameters of the algorithm.
-        objective: name of the objective, as `Objective.named` takes it; or its weights, metric ->
-            number; or {"weights": ..., "metrics": ...} with further metrics as plain data
-            (`fairgym.config.plain`). An `Objective` is turned into such data; "own" gives every
-            agent that is not in `objectives` the terms that concern it ("own:AGENT"); if empty, it
-            is the environment's `default_objective`.
-        objectives: agents with an objective of their own (non-cooperative): agent -> the same.
-        bounds: disparities that are bounded instead of weighed: metric -> epsilon.
-        fixed: agents that are not trained: agent -> "random", the name of a rule or option, a rule
-            "module:function", a number, one number per element of the action, or numbers by the
-            names of elements, as `fairgym.policies.fixed_policies` takes them.
-        memory: name of a memory of the environment that agents are shown; empty for none.
-        seed: seed of everything random in the run.
+        environment: Name of the environment.
+        environment_args: Arguments of the environment's constructor (population, horizon, ...).
+        params: Values that differ from the environment's default parameters. A parameter that may
+            differ between regions also takes a list or a mapping (`fairgym.config.parameters`).
+        algorithm: Name of the algorithm.
+        algorithm_args: Hyperparameters of the algorithm.
+        objective: Name of the objective, as `Objective.named` takes it; weights, metric -> number,
+            or as text "METRIC=WEIGHT,METRIC=WEIGHT"; or {"weights": ..., "metrics": ...} with
+            custom metrics as plain data (`fairgym.config.plain`). An `Objective` is converted to
+            such data. "own" gives every agent that is not in `objectives` the terms that concern
+            it ("own:AGENT"). The default is the environment's `default_objective`.
+        objectives: Objectives of single agents (non-cooperative): agent -> as `objective`.
+        bounds: Disparities that are constrained instead of weighted: metric -> epsilon.
+        fixed: Policies of agents that are not trained, as `fairgym.policies.fixed_policies` takes
+            them: agent -> "random", the name of a rule or option, a rule "module:function", a
+            number, one number per element of the action, or numbers by element.
+        memory: Name of a memory of the environment to add to the observations; "" for none.
+        seed: Random seed of the run.
 
     Examples:
         >>> from fairgym import RunConfig
@@ -127,23 +127,23 @@ class RunConfig:
             object.__setattr__(self, "bounds", bounds)
         check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
         if self.objective == "":
-            with contextlib.suppress(FairgymError):  # an unknown environment is told by `build`
+            with contextlib.suppress(FairgymError):  # `build` reports an unknown environment
                 default = environments.get(self.environment)().spec.default_objective
                 object.__setattr__(self, "objective", default)
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> "RunConfig":
-        """A configuration from the keys of a file.
+        """Return a configuration from the keys of a file.
 
         Args:
-            given: the fields of this class; a field of the environment, its parameters or the
-                algorithm may also stand at the top, by its own name (epochs: 40). Hyphens do for
-                underscores, and `population_size` for `population`. The modules listed as
-                `imports`, which register an environment or algorithm, are imported first.
+            given: The fields of this class. Fields of the environment, its parameters or the
+                algorithm may also stand at the top level, by name (epochs: 40). Keys may have
+                hyphens instead of underscores, and `population_size` means `population`. Modules
+                listed as `imports`, which register an environment or algorithm, are imported first.
 
         Raises:
-            FairgymError: an unknown key (the sentence names it and the nearest that exist), a
-                key given twice, a value of the wrong type, or a module that cannot be imported.
+            FairgymError: A key is unknown or given twice, a value is of the wrong type, or a
+                module cannot be imported.
         """
         own = {field.name for field in dataclasses.fields(cls)}
         fields = {field_name(key): value for key, value in given.items()}
@@ -151,11 +151,9 @@ class RunConfig:
         for key in RECORDS:
             fields.pop(key, None)
         if not isinstance(fields.get("environment"), str):
-            raise FairgymError(
-                f"environment is {fields.get('environment')!r}; it takes the name of one"
-            )
+            raise FairgymError(f"environment is {fields.get('environment')!r}; it takes a name")
         sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
-        entries: list[tuple[str, str, Any]] = []  # section if it is told, name, value
+        entries: list[tuple[str, str, Any]] = []  # section if given, name, value
         for section in sections:
             content = fields.pop(section, {})
             if not isinstance(content, Mapping):
@@ -186,7 +184,7 @@ class RunConfig:
         """Make the environment, parameters, objective, fixed policies and algorithm.
 
         Raises:
-            FairgymError: anything unknown or out of its range.
+            FairgymError: A name is unknown or a value is out of range.
         """
         arguments = checked(environment_settings(self.environment), self.environment_args)
         env = make(self.environment, memory=self.memory, **arguments)
@@ -202,14 +200,13 @@ class RunConfig:
         trained = [agent for agent in env.agents if agent not in fixed]
         if not trained:
             raise FairgymError(
-                f"fixed names every agent; one of {', '.join(env.agents)} is left to train"
+                f"fixed covers every agent; leave at least one of {', '.join(env.agents)} to train"
                 " (fairgym simulate runs fixed policies without training)"
             )
         for agent in self.objectives:
             if agent not in trained:
                 raise FairgymError(
-                    f"objectives names {agent!r}; the agents that are trained are:"
-                    f" {', '.join(trained)}"
+                    f"objectives names {agent!r}; the trained agents are: {', '.join(trained)}"
                 )
         aims = bool(self.objectives) or self.objective == OWN
         names = named_by_agent(trained, self.objective, self.objectives)
@@ -249,11 +246,11 @@ class RunConfig:
         return plain_objective(make(self.environment, **self.environment_args), objective)
 
     def differences(self, other: "RunConfig") -> list[tuple[str, Any, Any]]:
-        """Differences of two complete configurations: (field, value here, value there)."""
+        """Return the differences of two complete configurations: (field, here, there)."""
         return differences(self.as_json(), other.as_json())
 
     def as_json(self) -> dict[str, Any]:
-        """The configuration as JSON values; a memory only if there is one."""
+        """Return the configuration as JSON values, without `memory` if there is none."""
         values = json.loads(json.dumps(dataclasses.asdict(self)))
         if not self.memory:
             del values["memory"]
@@ -261,7 +258,7 @@ class RunConfig:
 
 
 def registered(config: RunConfig) -> list[tuple[str, str, Registry]]:
-    """Things of a configuration that may be a user's own: (word for it, name, its registry)."""
+    """Return the parts that may be custom, as tuples (kind, name, registry)."""
     return [
         ("environment", config.environment, environments),
         ("algorithm", config.algorithm, algorithms),
@@ -273,7 +270,7 @@ def registered(config: RunConfig) -> list[tuple[str, str, Registry]]:
 
 
 def check_fields(fields: Mapping[str, Any]) -> None:
-    """Raise a FairgymError unless these fields of a `RunConfig` are of its types."""
+    """Raise a FairgymError unless fields of a `RunConfig` are of the right types."""
     for field in ("environment", "algorithm", "memory"):
         if not isinstance(fields.get(field, ""), str):
             raise FairgymError(f"{field} is {fields[field]!r}; it takes a name")
@@ -307,7 +304,7 @@ def _unknown_key(key: str, known: Iterable[str], section: str = "") -> FairgymEr
 
 
 def _values(thing: object, settings: list[Setting]) -> dict[str, Any]:
-    """The fields of a dataclass as JSON values."""
+    """Return the fields of a dataclass as JSON values."""
 
     def plain(value: object) -> object:
         if not hasattr(value, "dtype"):

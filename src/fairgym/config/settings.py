@@ -1,8 +1,8 @@
 """Settings of a run: the fields of its environment, parameters and algorithm.
 
-One table, made from the dataclasses themselves, serves the configuration files and the flags of
-the command line: adding a field to an environment or an algorithm adds a key and a flag. What
-`param` declares of a field is its help. The settings of parameters are in `parameters.py`.
+Configuration files and command-line flags are both made from these dataclasses: a new field of an
+environment or algorithm is a new key and a new flag, with the help that `param` declares. Settings
+of parameters are in `parameters.py`.
 """
 
 import contextlib
@@ -21,21 +21,21 @@ from fairgym.utils.plugins import reason_of
 from fairgym.utils.registry import environments
 
 ENVIRONMENT, PARAMS, ALGORITHM = "environment_args", "params", "algorithm_args"
-PLAIN = ParamInfo("")  # what is known of a field that is not declared by `param`
+PLAIN = ParamInfo("")  # of a field that `param` does not declare
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Field that can be set.
+    """Field that users can set.
 
     Attributes:
         section: "environment_args", "params" or "algorithm_args"; "" for a flag of a command.
         name: Name of the field.
         kind: Type of the field.
-        default: Default value; of a parameter: with the environment's default arguments.
-        info: Meaning, unit, range and choices, as declared; all empty for a plain field.
-        metavar: Placeholder of the value in the help of its flag; that of its type if empty.
+        default: Default value; for a parameter, that of the environment as it was made.
+        info: Meaning, unit, range and choices, as declared; empty for a plain field.
+        metavar: Placeholder of the value in the help; that of the type if empty.
     """
 
     section: str
@@ -53,25 +53,25 @@ class Setting:
 
     @property
     def takes(self) -> str:
-        """Values that it takes, in words."""
+        """Allowed values, in words."""
         return " or ".join(map(str, self.info.choices)) or describe_kind(self.kind)
 
     def check(self, value: object) -> Any:
-        """The value of a configuration, brought to the setting's type.
+        """Return the value of a configuration, converted to the setting's type.
 
         Raises:
-            FairgymError: it is of another type.
+            FairgymError: The value is of another type.
         """
         return check_kind(self.name, value, self.kind)
 
     def parse(self, text: str) -> Any:
-        """The value of a flag.
+        """Return the value of a flag.
 
         Raises:
-            FairgymError: the text is no such value.
+            FairgymError: The text is no such value.
         """
         for kind in members(self.kind):
-            # TypeError: a type that is made otherwise
+            # TypeError: a type that cannot be made from a text
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 value = _from_text(text, kind)
                 if not self.info.choices or value in self.info.choices:
@@ -80,14 +80,14 @@ class Setting:
 
 
 def members(kind: object) -> tuple[Any, ...]:
-    """The types that a type allows: `int | None` -> `(NoneType, int)`, with text last."""
+    """Return the members of a union, `int | None` -> `(NoneType, int)`, with text last."""
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         return tuple(sorted(typing.get_args(kind), key=lambda t: (t is str, t is not type(None))))
     return (kind,)
 
 
 def describe_kind(kind: object) -> str:
-    """A type in words: `int | None` -> "a whole number or none"."""
+    """Return a type in words: `int | None` -> "a whole number or none"."""
     parts = []
     for member in members(kind):
         if member is type(None):
@@ -102,7 +102,7 @@ def describe_kind(kind: object) -> str:
 
 
 def check_kind(name: str, value: object, kind: object) -> Any:
-    """The value, if it is of this type (whole numbers do for numbers); else a FairgymError."""
+    """Return a value converted to a type, or raise a FairgymError that names it."""
     for member in members(kind):
         origin = typing.get_origin(member)
         if member is type(None) and value is None:
@@ -122,7 +122,7 @@ def check_kind(name: str, value: object, kind: object) -> Any:
         if origin in (tuple, list) and isinstance(value, list | tuple):
             return origin(check_kind(name, v, typing.get_args(member)[0]) for v in value)
         if member not in (*_WORDS, type(None)) and origin is None:
-            return value  # a type of the owner's own, which checks it itself
+            return value  # a custom type, whose owner checks the value
     raise FairgymError(f"{name} is {value!r}; it takes {describe_kind(kind)}")
 
 
@@ -140,12 +140,12 @@ def _from_text(text: str, kind: Any) -> Any:
 
 
 def environment_settings(name: str) -> list[Setting]:
-    """The constructor's fields of an environment."""
+    """Return the constructor arguments of an environment."""
     return fields_of(environments.get(name), ENVIRONMENT)
 
 
 def algorithm_settings(name: str) -> list[Setting]:
-    """The hyperparameters of an algorithm."""
+    """Return the hyperparameters of an algorithm."""
     return fields_of(algorithms.get(name), ALGORITHM)
 
 
@@ -160,10 +160,10 @@ def algorithms_with(name: str) -> list[str]:
 
 
 def checked(settings: Iterable[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name, brought to the types of these settings; unknown names keep theirs.
+    """Return values converted to the types of settings; unknown names are kept as they are.
 
     Raises:
-        FairgymError: a value is of another type.
+        FairgymError: A value is of another type.
     """
     known = {setting.name: setting for setting in settings}
     return {n: known[n].check(value) if n in known else value for n, value in given.items()}
@@ -188,21 +188,21 @@ def fields_of(cls: type, section: str = "") -> list[Setting]:
 
 
 def field_types(cls: type) -> dict[str, Any]:
-    """Field name -> its type.
+    """Return the types of the fields of a class, by name.
 
     Raises:
-        FairgymError: an annotation cannot be read.
+        FairgymError: An annotation cannot be read.
     """
     try:
         return typing.get_type_hints(cls)
-    except Exception as error:  # whatever the names in somebody's annotations stand for
+    except Exception as error:  # names in custom annotations may raise anything
         raise FairgymError(
-            f"the types of the fields of {cls.__qualname__} cannot be read ({reason_of(error)}); it"
-            " takes types that its module imports"
+            f"the types of the fields of {cls.__qualname__} cannot be read ({reason_of(error)});"
+            " they must be types that its module imports"
         ) from error
 
 
 def summary_line(documented: object) -> str:
-    """The first paragraph of a module's or class's docstring."""
+    """Return the first paragraph of the docstring of a module or class."""
     paragraph = inspect.cleandoc(documented.__doc__ or "").split("\n\n")[0]
     return " ".join(paragraph.split())

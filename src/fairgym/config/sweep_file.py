@@ -1,4 +1,4 @@
-"""Sweeps in files: a base, and the settings that differ from run to run."""
+"""Sweep files: a base configuration, and settings that vary between runs."""
 
 import dataclasses
 import itertools
@@ -19,11 +19,11 @@ MOST_RUNS = 100_000
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """Configurations with several seeds each.
+    """Configurations of a sweep, with several seeds each.
 
     Attributes:
-        configs: Settings in words -> configuration.
-        settings: The same words -> the settings that differ, by name.
+        configs: Label of the settings -> configuration.
+        settings: The same label -> the settings that vary, by name.
         seeds: Seeds of each configuration.
     """
 
@@ -33,7 +33,7 @@ class Sweep:
 
     @property
     def names(self) -> list[str]:
-        """Names of the settings that differ, in the order of the file."""
+        """Names of the settings that vary, in the order of the file."""
         return list(dict.fromkeys(name for one in self.settings.values() for name in one))
 
 
@@ -42,12 +42,12 @@ def read_sweep(path: str | Path) -> Sweep:
 
     Args:
         path: A file with `base` (settings as in a file of one run), and any of `grid` (setting ->
-            values, all of which are combined), `zip` (setting -> values, taken side by side),
-            `list` (settings of one run each), `exclude` (settings of runs that are left out) and
-            `seeds` ("0:5", "0,3,7", or a list). `imports` lists modules that are imported first.
+            values, in all combinations), `zip` (setting -> values, combined element by element),
+            `list` (settings of one run each), `exclude` (settings of runs to leave out) and
+            `seeds` ("0:5", "0,3,7", or a list). `imports` lists modules to import first.
 
     Raises:
-        FairgymError: The file cannot be read, or says something that no sweep is.
+        FairgymError: The file cannot be read, or is no valid sweep.
     """
     content = read_config_file(path)
     try:
@@ -57,11 +57,11 @@ def read_sweep(path: str | Path) -> Sweep:
 
 
 def sweep_of(content: Mapping[str, object]) -> Sweep:
-    """The sweep of the content of a file, as `read_sweep` takes it.
+    """Return the sweep that the content of a file describes, as in `read_sweep`.
 
     Raises:
-        FairgymError: An unknown part, a setting given twice, values that do not fit together, no
-            run or more than 100,000.
+        FairgymError: A part is unknown, a setting is given twice, lists differ in length, or
+            there is no run or more than 100,000.
 
     Examples:
         >>> from fairgym.config import sweep_of
@@ -88,7 +88,7 @@ def sweep_of(content: Mapping[str, object]) -> Sweep:
     lengths = {name: len(values) for name, values in side.items()}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name} {count}" for name, count in lengths.items())
-        raise FairgymError(f"zip has lists of different lengths ({found}); it takes equal ones")
+        raise FairgymError(f"zip has lists of different lengths ({found}); they must be equal")
     listed = {name for row in alone for name in row}
     for name in (grid.keys() & side.keys()) | (grid.keys() | side.keys()) & listed:
         raise FairgymError(f"{name!r} is in two of grid, zip and list; it takes one of them")
@@ -114,7 +114,7 @@ def sweep_of(content: Mapping[str, object]) -> Sweep:
             words = f"{words} ({len(configs) + 1})"
         configs[words], settings[words] = config, row
     if not configs:
-        raise FairgymError("exclude leaves no run; a sweep takes one at least")
+        raise FairgymError("exclude leaves no run; a sweep needs at least one")
     return Sweep(configs, settings, seeds)
 
 
@@ -123,7 +123,7 @@ def _rows(
     side: Mapping[str, Sequence[object]],
     alone: Sequence[Mapping[str, object]],
 ) -> Iterator[dict[str, object]]:
-    """Every combination of the grid with every row of the other two."""
+    """Yield each combination of the grid with each row of `zip` and `list`."""
     together = [dict(zip(side, row, strict=True)) for row in zip(*side.values(), strict=True)]
     for values in itertools.product(*grid.values()):
         for beside, one in itertools.product(together or [{}], alone or [{}]):

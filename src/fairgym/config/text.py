@@ -1,4 +1,4 @@
-"""Texts of flags and files that are read in one way everywhere: keys, seeds, NAME=VALUE, lists."""
+"""Parsers of texts in flags and files: keys, seeds, NAME=VALUE pairs and lists."""
 
 import reprlib
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ ALIASES = {"population_size": "population"}
 
 
 def read_seeds(given: object) -> tuple[int, ...]:
-    """Return the seeds of a text, or of a list in a file.
+    """Return the seeds in a text, or in a list of a file.
 
     Args:
-        given: "0:5" for 0, 1, 2, 3, 4; "0,3,7" for these three; both may be mixed; or a list of
-            such parts, or of whole numbers.
+        given: "0:5" for 0, 1, 2, 3, 4; "0,3,7" for these three; a mixture such as "0:3,7"; or a
+            list of such texts or of whole numbers.
 
     Raises:
-        FairgymError: It is none of these, or names no seed, or one twice.
+        FairgymError: The value is none of these, has no seed, or has a seed twice.
 
     Examples:
         >>> from fairgym.config.text import read_seeds
@@ -47,24 +47,24 @@ def read_seeds(given: object) -> tuple[int, ...]:
 
 
 def field_name(key: object) -> str:
-    """Return the name of the field that a key of a file stands for: "_" for "-", no aliases."""
+    """Return the field that a key of a file means: "_" for "-", and aliases resolved."""
     name = str(key).replace("-", "_")
     return ALIASES.get(name, name)
 
 
 def split_list(text: str) -> list[str]:
-    """Return the parts of a list in a text, such as "1,2,3"."""
+    """Return the parts of a comma-separated list, such as "1,2,3"."""
     return [part.strip() for part in text.split(",")]
 
 
 def split_pair(text: str) -> tuple[str, str]:
-    """Return the two sides of NAME=VALUE; the second is empty where there is no equals sign."""
+    """Return the two sides of NAME=VALUE; the second is "" without an equals sign."""
     name, _, value = text.partition("=")
     return name.strip(), value.strip()
 
 
 def read_pairs(name: str, takes: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return NAME=VALUE texts as pairs, each name once, whatever its capital letters.
+    """Return NAME=VALUE texts as pairs; names are compared without case.
 
     Args:
         name: Name of the flag.
@@ -72,7 +72,7 @@ def read_pairs(name: str, takes: str, given: Sequence[str]) -> tuple[tuple[str, 
         given: The texts.
 
     Raises:
-        FairgymError: A text without a name or a value, or a name twice.
+        FairgymError: A text has no name or no value, or a name is given twice.
     """
     pairs: dict[str, tuple[str, str]] = {}
     flag = name.replace("_", "-")

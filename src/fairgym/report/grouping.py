@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from fairgym.config.differences import AIM, LONGEST, WORLD, as_text, essence, labels_of, part_of
+from fairgym.config.differences import AIM, LONGEST, SYSTEM, as_text, essence, labels_of, part_of
 from fairgym.core import Environment
 from fairgym.training.folder import seed_of
 from fairgym.training.run import Run
@@ -124,7 +124,7 @@ def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
             label if labels.count(label) == 1 else f"{label} ({i + 1})"
             for i, label in enumerate(labels)
         ]
-    environments = labels_of([part_of(f, WORLD) for f in flat])
+    environments = labels_of([part_of(f, SYSTEM) for f in flat])
     return [
         RunGroup(label, tuple(group), environment, as_text(part_of(f, AIM)))
         for label, group, environment, f in zip(labels, groups, environments, flat, strict=True)

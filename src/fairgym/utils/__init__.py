@@ -1,4 +1,4 @@
-"""Tools of an application: files, interrupts, a user's own modules, finding things by name."""
+"""Application tools: registries, files, interrupts and custom modules."""
 
 from fairgym.utils.registry import Registry, make, register_environment, rules
 

@@ -1,4 +1,4 @@
-"""Safe writing of files, never half and never through a link; and the lock of a run folder."""
+"""Safe file access: atomic writes that never follow links, and locks of run folders."""
 
 import contextlib
 import errno
@@ -12,31 +12,31 @@ from pathlib import Path
 from fairgym.core.errors import FairgymError
 
 TEMPORARY = ".fairgym-tmp"
-# Flags that not every system has: bytes as they are, an error for a link, no waiting for a writer.
+# Flags that some systems lack: binary mode, an error for links, no waiting for a writer.
 _BYTES = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINK, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
 
 
 @contextlib.contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Turn an operating system's error while writing (no right, full disk) into one sentence."""
+    """Turn a system error while writing (no permission, full disk) into a FairgymError."""
     try:
         yield
     except OSError as error:
         reason = "it is a link" if path.is_symlink() else error.strerror or error
         raise FairgymError(
-            f"{path} cannot be written ({reason}); what was there before is as it was"
+            f"{path} cannot be written ({reason}); its previous content is unchanged"
         ) from error
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file whole or not at all: write aside, flush to the disk, rename.
+    """Replace a file atomically: write a temporary file, flush it to the disk, and rename it.
 
-    The file aside is a new one with a name that nobody can foresee. A link in the file's place is
-    replaced, not followed.
+    The temporary file is new and has an unpredictable name. A link at the path is replaced, not
+    followed.
 
     Raises:
-        FairgymError: it cannot be written; an existing file of that name is untouched.
+        FairgymError: The file cannot be written; an existing one is unchanged.
     """
     aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
     with write_errors(path):
@@ -55,10 +55,10 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append one line, on the disk when this returns; on failure nothing of it stays.
+    """Append one line and flush it to the disk; on failure, remove what was written of it.
 
     Raises:
-        FairgymError: it cannot be written, or is a link.
+        FairgymError: The file cannot be written, or is a link.
     """
     with write_errors(path):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK | _BYTES, 0o666)
@@ -76,10 +76,10 @@ def append_line(path: Path, line: str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it; one that is there will do, a link to one will not.
+    """Make a folder and its parents, unless it exists.
 
     Raises:
-        FairgymError: it cannot be made, is a link, or something else than a folder.
+        FairgymError: The folder cannot be made, or the path is a link or no folder.
     """
     with write_errors(path), contextlib.suppress(FileExistsError):
         path.mkdir(parents=True)
@@ -87,17 +87,17 @@ def make_folder(path: Path) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raise a FairgymError if there is a link or anything but a folder; nothing at all will do."""
+    """Raise a FairgymError if the path exists and is a link or no folder."""
     if path.is_symlink():
-        raise FairgymError(f"{path} is a link; it takes a folder of its own")
+        raise FairgymError(f"{path} is a link; it takes a folder that is not a link")
     if path.exists() and not path.is_dir():
         raise FairgymError(f"{path} is not a folder; it takes one")
 
 
 def require_writable(path: Path) -> None:
-    """Raise a FairgymError unless a file can be written here; nothing is left, not even folders.
+    """Raise a FairgymError unless a file can be written at this path.
 
-    A folder that is absent will do if it can be made.
+    Missing folders are fine if they can be made. Nothing is left on the disk.
     """
     with write_errors(path):
         if path.is_dir():
@@ -108,14 +108,14 @@ def require_writable(path: Path) -> None:
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
-    """The content of a file, which is neither a pipe nor a device nor of any other endless kind.
+    """Read a regular file; pipes and devices, which may be endless, are refused.
 
     Args:
-        path: the file.
-        most: largest number of bytes; None for any.
+        path: The file.
+        most: Largest number of bytes; None for no limit.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or larger.
+        OSError: The file cannot be read, is not regular, or is too large.
     """
     handle = os.open(path, os.O_RDONLY | _NO_WAIT | _BYTES)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -125,18 +125,18 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
         try:
             content = stream.read(-1 if most is None else most + 1)
         except MemoryError as error:
-            raise OSError("it is larger than the memory") from error
+            raise OSError("it does not fit in memory") from error
     if most is not None and len(content) > most:
         raise OSError(f"it is larger than {most:,} bytes")
     return content
 
 
 def require_path(path: str | Path, field: str) -> None:
-    """Raise a FairgymError unless there may be a file or a folder of this name.
+    """Raise a FairgymError unless a path is a valid name of a file or folder.
 
     Args:
-        path: as the user gave it.
-        field: name of the setting, for the message.
+        path: The path, as the user gave it.
+        field: Name of the setting, for the message.
     """
     text = str(path)
     try:
@@ -153,12 +153,12 @@ def require_path(path: str | Path, field: str) -> None:
 
 
 def is_temporary(path: Path) -> bool:
-    """True for a file that `write_whole` was about to rename."""
+    """Return whether a file is a temporary one that `write_whole` left behind."""
     return path.name.startswith(".") and path.name.endswith(TEMPORARY)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring renames to the disk, where the system knows how."""
+    """Flush renames in a folder to the disk, if the system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -168,38 +168,38 @@ def _sync_folder(folder: Path) -> None:
 
 
 class FolderHeld(FairgymError):
-    """Refusal of a run folder in which another process is training."""
+    """Error for a run folder in which another process is training."""
 
 
 def lock_folder(path: Path) -> int | None:
-    """Handle that holds the lock of a folder, which is made if it is absent.
+    """Lock a folder, which is made if it does not exist.
 
     Args:
-        path: the folder.
+        path: The folder.
 
     Returns:
-        An open file; closing it lets go of the lock. None on a system without locks.
+        An open file descriptor; closing it releases the lock. None on a system without locks.
 
     Raises:
-        FolderHeld: another process is training in it.
-        FairgymError: it cannot be made or opened.
+        FolderHeld: Another process is training in the folder.
+        FairgymError: The folder cannot be made or opened.
     """
     while True:
         with write_errors(path):
             try:
                 path.mkdir(parents=True, exist_ok=True)
             except FileExistsError as error:
-                there = error.filename  # or a folder above
+                there = error.filename  # or a parent folder
                 if os.path.lexists(there) and not os.path.isdir(there):
                     raise
-                continue  # it was there, and a holder that began nothing has deleted it
+                continue  # it existed, but a process that wrote nothing has just deleted it
         if os.name != "posix":
             return None
         import fcntl
 
         try:
             handle = os.open(path, os.O_RDONLY)
-        except FileNotFoundError:  # deleted by a holder that began nothing
+        except FileNotFoundError:  # deleted by a process that wrote nothing
             continue
         except OSError as error:
             raise FairgymError(f"{path} cannot be opened ({error.strerror})") from error
@@ -208,12 +208,12 @@ def lock_folder(path: Path) -> int | None:
         except BlockingIOError as error:
             os.close(handle)
             raise FolderHeld(
-                f"another process is training in {path}; out takes another folder,"
-                " or wait until it is done"
+                f"another process is training in {path}; use another folder, or wait until"
+                " it has finished"
             ) from error
         except OSError:
             pass  # a file system without locks
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(handle), os.stat(path)):
                 return handle
-        os.close(handle)  # that of a folder which was deleted meanwhile: once more
+        os.close(handle)  # of a folder that was deleted meanwhile: try again

@@ -1,8 +1,8 @@
 """Ctrl-C in commands: answered at once, and never lost.
 
-A compiled program runs for minutes without a look at Python's signal handlers, and an exception
-that is raised in a callback of the garbage collector is swallowed. So a command listens with a
-thread of its own, and looks again when its work is done.
+A compiled program can run for minutes before Python's signal handlers run, and an exception that is
+raised in a callback of the garbage collector is swallowed. So a command listens for signals in a
+separate thread, and checks again when its work is done.
 """
 
 import contextlib
@@ -16,13 +16,13 @@ ENDED = 130  # exit code, as of shells
 
 
 class Listener:
-    """Ctrl-C during one command.
+    """State of Ctrl-C during one command.
 
     Attributes:
-        heard: True once it was pressed.
-        patient: answer to the first one where it waits for the work at hand; "" where it raises
-            KeyboardInterrupt.
-        last_words: returns what is written when the second one ends the process.
+        heard: Whether Ctrl-C was pressed.
+        patient: Message on the first Ctrl-C where the current work is finished first; "" where it
+            raises KeyboardInterrupt at once.
+        last_words: Returns the message on the second Ctrl-C, which ends the process.
     """
 
     def __init__(self) -> None:
@@ -31,16 +31,16 @@ class Listener:
         self.last_words: Callable[[], str] = lambda: "interrupted"
 
     def handle(self, *_: object) -> None:
-        """Python's handler, which runs once a compiled program has returned."""
+        """Handle the signal in Python, after a compiled program has returned."""
         self.heard = True
         if not self.patient:
             raise KeyboardInterrupt
 
     def answer(self, signals: int) -> None:
-        """Thread that reads the signals as they arrive.
+        """Read signals as they arrive; runs in a thread.
 
         Args:
-            signals: file descriptor with one byte for each.
+            signals: File descriptor with one byte per signal.
         """
         count = 0
         while byte := os.read(signals, 1):
@@ -57,10 +57,10 @@ class Listener:
             print(text, file=sys.stderr, flush=True)
 
     def _end(self) -> None:
-        """End the process at once; what a run folder holds is whole at every moment."""
+        """End the process at once, which is safe since run folders are always consistent."""
         for stream in (sys.__stdout__, sys.__stderr__):
             if stream is not None and stream.isatty():
-                stream.write("\x1b[?25h")  # the cursor, which a bar hides
+                stream.write("\x1b[?25h")  # show the cursor that a progress bar hid
                 stream.flush()
         self._write(self.last_words())
         os._exit(ENDED)
@@ -71,7 +71,7 @@ _listener: Listener | None = None
 
 @contextlib.contextmanager
 def listening() -> Iterator[None]:
-    """Listen to Ctrl-C; without effect where it is not Python's own, or not in the main thread."""
+    """Listen for Ctrl-C, unless another handler is set or this is not the main thread."""
     global _listener
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -98,10 +98,10 @@ def listening() -> Iterator[None]:
 
 @contextlib.contextmanager
 def patiently(answer: str) -> Iterator[None]:
-    """Let the first Ctrl-C wait for `look`; a context or decorator, of effect if a command listens.
+    """Delay the first Ctrl-C until `look` is called; a context manager or decorator.
 
     Args:
-        answer: text that is written at once.
+        answer: Message that is printed at once.
     """
     look()
     listener = _listener or Listener()
@@ -113,12 +113,12 @@ def patiently(answer: str) -> Iterator[None]:
 
 
 def look() -> None:
-    """Raise the KeyboardInterrupt that has waited, or was swallowed."""
+    """Raise a KeyboardInterrupt that was delayed or swallowed."""
     if _listener is not None and _listener.heard:
         raise KeyboardInterrupt
 
 
 def set_last_words(words: Callable[[], str]) -> None:
-    """Set what returns the text that is written when a second Ctrl-C ends the command."""
+    """Set the function that returns the message when a second Ctrl-C ends the command."""
     if _listener is not None:
         _listener.last_words = words

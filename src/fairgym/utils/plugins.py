@@ -1,4 +1,4 @@
-"""Modules of a user's own, imported by name, with errors in one sentence."""
+"""Custom modules, imported by name, with errors in one sentence."""
 
 import contextlib
 import importlib
@@ -14,44 +14,44 @@ from fairgym.utils.changes import did_you_mean
 
 
 def import_plugin(name: str, outside: Path | None = None) -> ModuleType:
-    """A module, imported by its name from the Python path or else from the current folder.
+    """Import a module by name from the Python path or the current folder.
 
-    The current folder comes last, so that nothing in it takes the place of an installed package.
+    The current folder comes last, so that nothing in it replaces an installed package.
 
     Args:
-        name: dotted name, such as "my_package.my_world".
-        outside: folder from which nothing is imported, nor from a package around it: that of
-            a run, which others may have made.
+        name: Dotted name, such as "my_package.my_module".
+        outside: Folder from which nothing is imported, nor from a package around it: that of
+            a run, which may come from somebody else.
 
     Raises:
-        FairgymError: it is no such name, there is no such module, it lies in or around that
-            folder, or it raises an error while it is imported.
+        FairgymError: The name is invalid, there is no such module, it lies in or around that
+            folder, or its import fails.
 
     Examples:
         >>> from fairgym.utils.plugins import import_plugin
         >>> import_plugin("fairgym.policies").__name__
         'fairgym.policies'
-        >>> import_plugin("my_world.py")
+        >>> import_plugin("my_module.py")
         Traceback (most recent call last):
-        fairgym.core.errors.FairgymError: 'my_world.py' is not the name of a module; ...
+        fairgym.core.errors.FairgymError: 'my_module.py' is not the name of a module; ...
     """
     _check_name(name)
     _see_current_folder()
-    importlib.invalidate_caches()  # the file may have been written a moment ago
+    importlib.invalidate_caches()  # the file may be brand new
     parts = name.split(".")
     module = None
     for end in range(1, len(parts) + 1):
-        # One part at a time: importing a package runs it, too.
+        # One part at a time, since importing a package also runs it.
         module = _import(".".join(parts[:end]), name, outside)
     assert module is not None
     return module
 
 
 def load_object(path: str) -> Any:
-    """A function or class in a module, as "module:function" names it.
+    """Return a function or class in a module, named as "module:function".
 
     Raises:
-        FairgymError: it is not of this form, or there is no such module or member.
+        FairgymError: The text is not of this form, or there is no such module or member.
 
     Examples:
         >>> from fairgym.utils.plugins import load_object
@@ -69,7 +69,7 @@ def load_object(path: str) -> Any:
 
 
 def reason_of(error: BaseException) -> str:
-    """An error that another's code raised, on one line: its own sentence if it is ours."""
+    """Return the message of an error on one line, with its type unless it is a FairgymError."""
     text = " ".join(str(error).split())
     return text if isinstance(error, FairgymError) else f"{type(error).__name__}: {text}"
 
@@ -92,7 +92,7 @@ def _see_current_folder() -> None:
 
 
 def _import(part: str, name: str, outside: Path | None) -> ModuleType:
-    """Import one package on the way to a module, or the module."""
+    """Import a module, or one of the packages around it."""
     try:
         if outside is not None and part not in sys.modules:
             _check_place(part, name, outside)
@@ -105,22 +105,21 @@ def _import(part: str, name: str, outside: Path | None) -> ModuleType:
                 f"the module {name!r} cannot be imported: {reason_of(error)}"
             ) from error
         raise FairgymError(
-            f"there is no module {error.name!r} in the Python path or in the current folder; it"
-            " takes one that can be imported here"
+            f"there is no module {error.name!r} in the Python path or in the current folder"
         ) from error
     except (Exception, SystemExit) as error:
         raise FairgymError(f"the module {name!r} cannot be imported: {reason_of(error)}") from error
 
 
 def _check_place(part: str, name: str, outside: Path) -> None:
-    """Raise a FairgymError for a module in a folder, or a package around it."""
+    """Raise a FairgymError for a module in a folder, or in a package around the folder."""
     spec = importlib.util.find_spec(part)
     if spec is None:
-        return  # the import says so
+        return  # the import reports it
     folder = outside.resolve()
     files = [Path(spec.origin).resolve()] if spec.has_location and spec.origin else []
     places = [Path(place).resolve() for place in spec.submodule_search_locations or ()]
     if any(file.is_relative_to(folder) for file in files) or any(
         place.is_relative_to(folder) or folder.is_relative_to(place) for place in places
     ):
-        raise FairgymError(f"{part!r} is in {outside} or around it, from where nothing is imported")
+        raise FairgymError(f"{part!r} is in or around {outside}, from where nothing is imported")

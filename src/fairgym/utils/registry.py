@@ -1,4 +1,4 @@
-"""Finding environments, algorithms and the like: in a folder, registered, or installed."""
+"""Registries of environments, algorithms and other parts, found by name."""
 
 import contextlib
 import dataclasses
@@ -21,22 +21,22 @@ NO_MEMORY = "none"
 
 
 class Registry:
-    """Names -> things, each registered by a decorator in its own module.
+    """Mapping from names to objects, each registered by a decorator in its own module.
 
-    A thing is found in the folder of the package, or registered by a module that was imported, or
-    named by an entry point of an installed distribution, which is loaded when it is asked for.
+    An object comes from a module in the folder of the package, from an imported module that
+    registers it, or from an entry point of an installed distribution, loaded on demand.
 
     Args:
-        package: the package whose modules (or sub-packages) register one thing each, under
-            their own name; a hyphen in a name stands for the underscore of the module. It is
-            also the name of the group of entry points.
-        what: word for the things in messages.
-        members: what a thing has to have: given, it is a class whose fields are settings, a frozen
-            dataclass.
-        defaults: True if such a class can be made without arguments.
-        grouped: the modules of sub-packages register the things, not the sub-packages: `fig6` in
-            `mafe` registers "mafe-fig6".
-        modules: modules of fairgym that register several things each, in place of a folder; they
+        package: Package whose modules (or sub-packages) register one object each, under their own
+            name; a hyphen in a name stands for the underscore of the module. It is also the name
+            of the group of entry points.
+        what: Word for the objects in messages.
+        members: Names of members that an object must have. If given, objects are frozen
+            dataclasses whose fields are settings.
+        defaults: Whether such a class can be made without arguments.
+        grouped: Whether modules of sub-packages register the objects: `fig6` in `mafe` registers
+            "mafe-fig6".
+        modules: Modules of fairgym that register several objects each, instead of a folder; they
             are imported when a name is first looked up.
 
     Examples:
@@ -67,10 +67,10 @@ class Registry:
         self._installed_by: dict[str, str] = {}  # name -> distribution and version
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Decorator: make a thing known under this name.
+        """Register an object under a name; a decorator.
 
         Raises:
-            FairgymError: the name is that of one of fairgym's own.
+            FairgymError: The name is that of a built-in object.
         """
 
         def add(thing: T) -> T:
@@ -78,8 +78,8 @@ class Registry:
             own = None if module in self.modules else self._modules().get(name)
             if own is not None and not f"{module}.".startswith(f"{own}."):
                 raise FairgymError(
-                    f"the name {name!r} is that of fairgym's own {self.what}; {module} takes"
-                    " another one"
+                    f"the name {name!r} is that of a built-in {self.what}; {module} takes another"
+                    " one"
                 )
             self._things[name] = thing
             self._registered_by[name] = module
@@ -89,19 +89,19 @@ class Registry:
         return add
 
     def names(self) -> list[str]:
-        """All names: in the package's folder, registered from elsewhere, and installed."""
+        """Return all names: in the package's folder, registered elsewhere, and installed."""
         return sorted(self._modules().keys() | self._things.keys() | self._entry_points().keys())
 
     def __contains__(self, name: str) -> bool:
-        """True if there is a thing of this name, whether or not it can be loaded."""
+        """Return whether a name is known, whether or not its object can be loaded."""
         return name in self._things or name in self._modules() or name in self._entry_points()
 
     def get(self, name: str) -> Any:
-        """The thing of this name.
+        """Return the object of a name.
 
         Raises:
-            FairgymError: there is none, the distribution that has it cannot be loaded, or it is
-                not of the kind that the registry holds.
+            FairgymError: The name is unknown, its distribution cannot be loaded, or the object is
+                of the wrong kind.
         """
         if name not in self._things:
             if name in (modules := self._modules()):
@@ -120,29 +120,29 @@ class Registry:
         return thing
 
     def module_of(self, name: str) -> str | None:
-        """The module whose import registers a thing; None if it is found without.
+        """Return the module whose import registers an object; None if no import is needed.
 
-        "__main__" for a script or a notebook, which cannot be imported again.
+        It is "__main__" for a script or a notebook, which cannot be imported again.
         """
         found_without = name in self._modules() or name in self._installed_by
         return None if found_without else self._registered_by.get(name)
 
     def name_of(self, thing: Any) -> str | None:
-        """The name that a thing is registered or installed under; None without."""
+        """Return the name of a registered or installed object; None if it has none."""
         path = f"{thing.__module__}:{thing.__qualname__}"
         known = (name for name, one in self._things.items() if one is thing)
         installed = (name for name, entry in self._entry_points().items() if entry.value == path)
         return next(known, None) or next(installed, None)
 
     def distribution_of(self, name: str) -> str | None:
-        """Name and version of the distribution whose entry point names a thing; None without."""
+        """Return name and version of the distribution that provides a name; None if none does."""
         if name in self._things or name in self._modules():
             return self._installed_by.get(name)
         entry = self._entry_points().get(name)
         return None if entry is None else _distribution(entry)
 
     def _load(self, name: str, entry: metadata.EntryPoint) -> None:
-        """Load what an entry point names: the class itself, or a module that registers it."""
+        """Load an entry point: the class itself, or a module that registers it."""
         source = _distribution(entry)
         try:
             thing = entry.load()
@@ -154,23 +154,23 @@ class Registry:
             self._things.setdefault(name, thing)
         if name not in self._things:
             raise FairgymError(
-                f"{source} names {entry.value!r} for the {self.what} {name!r}, which is no class"
-                " and registers none of this name; an entry point takes one of the two"
+                f"{source} names {entry.value!r} for the {self.what} {name!r}; an entry point must"
+                " name the class, or a module that registers it under this name"
             )
         self._installed_by[name] = source
 
     def _entry_points(self) -> dict[str, metadata.EntryPoint]:
-        """Name -> entry point of the package's group; of equal names the first one counts."""
+        """Return the entry points of the package's group by name; the first of a name counts."""
         found: dict[str, metadata.EntryPoint] = {}
         for distribution in metadata.distributions():
-            with contextlib.suppress(Exception):  # a damaged one is as good as none
+            with contextlib.suppress(Exception):  # ignore damaged distributions
                 for entry in distribution.entry_points:
                     if entry.group == self.package:
                         found.setdefault(entry.name, entry)
         return found
 
     def _modules(self) -> dict[str, str]:
-        """Name -> the module or package of fairgym that registers it."""
+        """Return name -> the module or package of fairgym that registers it."""
         if self.modules:
             if not self._imported:
                 self._imported = True
@@ -189,9 +189,9 @@ class Registry:
 
 
 def _fault(thing: Any, members: Sequence[str], defaults: bool) -> str:
-    """Reason why a thing cannot be made from settings; "" for none."""
+    """Return why an object cannot be made from settings; "" if it can."""
     if not (isinstance(thing, type) and dataclasses.is_dataclass(thing)):
-        return "is no dataclass"
+        return "is not a dataclass"
     fields = [field for field in dataclasses.fields(thing) if field.init]
     there = {field.name for field in fields}
     missing = [name for name in members if not (hasattr(thing, name) or name in there)]
@@ -206,16 +206,16 @@ def _fault(thing: Any, members: Sequence[str], defaults: bool) -> str:
 
 
 def _module_that_runs() -> str:
-    """The module that is being imported, or the script that is being run."""
+    """Return the module that is being imported, or the script that runs."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     name = str(frame.f_globals.get("__name__", "__main__"))
-    return "__main__" if name == "__mp_main__" else name  # the script, read again by a worker
+    return "__main__" if name == "__mp_main__" else name  # the script, imported again by a worker
 
 
 def _distribution(entry: metadata.EntryPoint) -> str:
-    """Name and version of the distribution of an entry point."""
+    """Return name and version of the distribution of an entry point."""
     with contextlib.suppress(Exception):  # damaged metadata
         if entry.dist is not None:
             return f"{entry.dist.name} {entry.dist.version}"
@@ -223,7 +223,7 @@ def _distribution(entry: metadata.EntryPoint) -> str:
 
 
 def _public_modules(package: str) -> list[tuple[pkgutil.ModuleInfo, str]]:
-    """Modules of a package's folder without a leading underscore, each with its path."""
+    """Return the public modules of a package's folder, each with its path."""
     folder = importlib.import_module(package)
     modules = pkgutil.iter_modules(folder.__path__)
     return [(m, f"{package}.{m.name}") for m in modules if not m.name.startswith("_")]
@@ -247,19 +247,18 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
     """Make an environment.
 
     Args:
-        name: a folder of `fairgym.environments`, a name registered with
-            `fairgym.register_environment`, or an entry point of an installed distribution in
-            the group "fairgym.environments".
-        memory: a memory that agents are shown, by its name in `env.spec.memories`; "" or "none" for
-            none.
-        **shapes: constructor arguments (population, horizon, ...).
+        name: Name of a built-in environment, one registered with `fairgym.register_environment`,
+            or an entry point of an installed distribution in the group "fairgym.environments".
+        memory: Name of a memory in `env.spec.memories` to add to the observations; "" or "none"
+            for none.
+        **shapes: Constructor arguments (population, horizon, ...).
 
     Returns:
-        An instance of the class that is registered under the name; with a memory around it
-        (`fairgym.wrappers.augmented`) where one is named.
+        An instance of the registered class, wrapped in `fairgym.wrappers.augmented` if there is a
+        memory.
 
     Raises:
-        FairgymError: unknown name, argument or memory, or a value that the environment refuses.
+        FairgymError: A name, argument or memory is unknown, or a value is invalid.
 
     Examples:
         >>> import fairgym

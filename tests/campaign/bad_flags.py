@@ -72,6 +72,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "sample": bool,
         "massage": bool,
         "null": bool,
+        "all": bool,
         **OUTPUT,
     },
     "report run": {"out": "path", "episodes": int, "scheme": "name", "seed": int},
@@ -125,7 +126,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     },
     "data describe loan": {"source": "name", **OUTPUT},
     "list": OUTPUT,
-    "demo": {"out": "path", "epochs": int, "population_size": int},
+    "demo": {"out": "path", "epochs": int, "population_size": int, "all": bool},
     "train loan": {
         "algorithm": "name",
         "objective": "objective",

@@ -93,7 +93,7 @@ def test_runs_are_finished_to_equal_bits_whatever_their_workers_meet(
 
     expected = {"refused": "step must be good, got bad", "broken": "ZeroDivisionError: a bug"}
     if doomed:
-        died = "its process died 2 times (killed by SIGKILL); perhaps fewer workers help"
+        died = "its process died 2 times (killed by SIGKILL); fewer workers may help"
         expected["doomed"] = died
     found = {run.config.algorithm_args["fate"]: sentence for run, sentence in failed}
     assert found == expected

@@ -211,7 +211,7 @@ def test_a_failed_run_is_tried_once_more_and_keeps_no_other_from_being_trained(
     entries, said = entries_of(sweep, tmp_path / "out"), []
     failed = run_sweep(entries, tmp_path / "out", engine(), _shown, said.append)
     assert [failure.run.label for failure in failed] == [f"fate={fate}, seed 0"] * (times - 1)
-    assert said.count("1 of 2 runs failed; they are tried once more") == 1
+    assert said.count("1 of 2 runs failed; trying them once more") == 1
     states = [entry.status for entry in entries]
     assert states == ["finished" if times == 1 else "failed", "finished"]
     assert entries[0].failure == ("" if times == 1 else REASONS[fate])
@@ -496,7 +496,7 @@ def test_front_and_effects_from_the_command_line(trained, capsys):
     assert float(horizon["least_p"]) == pytest.approx(1 / 3)
     assert float(horizon["p"]) >= float(horizon["least_p"])
     assert horizon["clear"] == "False" and seeds["p"] == ""
-    assert "cannot tell: of so few runs" in text
+    assert "cannot tell: with so few runs" in text
 
 
 def test_the_page_opens_without_a_network(trained, capsys):
@@ -504,7 +504,7 @@ def test_the_page_opens_without_a_network(trained, capsys):
     page = (trained[1] / "page.html").read_text()
     assert "plan: a sweep" in page and "4 of 4 runs are finished, in 2 settings" in page
     assert page.count("<svg") == 1 and "Served gap" in page and "router" not in page
-    assert re.search(r"\[0\.33, p [0-9.]+\]†", page) and "†: of so few runs" in page
+    assert re.search(r"\[0\.33, p [0-9.]+\]†", page) and "†: with so few runs" in page
     assert re.search(r"\[[−0-9.]+, [−0-9.]+\] \([−0-9.]+, [−0-9.]+\)", page)
     assert not re.search(r'(src|href)="http', page)
 

@@ -1,4 +1,4 @@
-"""Flags of `fairgym train` that may be given several times, as NAME=VALUE."""
+"""Flags of `fairgym train` that may be repeated, as NAME=VALUE."""
 
 import argparse
 import dataclasses
@@ -18,13 +18,13 @@ from fairgym.utils.changes import read_number, slug
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-    """Flags that may be repeated, each time with one pair."""
+    """Flags that may be repeated, with one pair each."""
 
     fix: tuple[str, ...] = flag(
         (),
-        "Policy of an agent that is not trained: random, a rule by name (first-come) or as"
-        " module:function, the name of an option, a number or several; or one of its numbers, by"
-        " the name of an element or a group.",
+        "Fix the policy of an agent instead of training it: random, a rule by name (first-come) or"
+        " as module:function, the name of an option, or one or several numbers. AGENT.ELEMENT sets"
+        " the number of one element or group.",
         metavar="AGENT[.ELEMENT]=POLICY",
     )
     bound: tuple[str, ...] = flag(
@@ -33,17 +33,17 @@ class Pairs:
         metavar="METRIC=EPSILON",
     )
     agent_objective: tuple[str, ...] = flag(
-        (), "Objective of an agent that has its own.", metavar="AGENT=OBJECTIVE"
+        (), "Give an agent its own objective.", metavar="AGENT=OBJECTIVE"
     )
 
 
 def describe_elements(env: Environment) -> str:
-    """Names of what each agent decides: "planner: beds, rollover"."""
+    """Return the action elements of each agent: "planner: beds, rollover"."""
     return "; ".join(f"{agent}: {_elements(env.action_space(agent))}" for agent in env.agents)
 
 
 def _elements(space: ActionSpace) -> str:
-    """Names of elements; those of many groups by the pattern of their names."""
+    """Names of elements; elements of groups by their pattern."""
     groups = list(dict.fromkeys(element.group for element in space.elements if element.group))
     names: dict[str, None] = {}
     for element in space.elements:
@@ -56,15 +56,15 @@ def _elements(space: ActionSpace) -> str:
 def changed_by(
     config: RunConfig, given: argparse.Namespace, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The keys of a configuration that these flags change, with what they leave as it was.
+    """Return the keys of a configuration that these flags change, with their new values.
 
     Args:
-        config: the configuration before.
-        given: the parsed flags.
-        arguments: arguments of the environment, after the flags.
+        config: Configuration without the flags.
+        given: Parsed flags.
+        arguments: Arguments of the environment, with the flags.
 
     Raises:
-        FairgymError: a flag that is no pair, an unknown agent or element, or a wrong value.
+        FairgymError: A flag is not a pair, an agent or element is unknown, or a value is wrong.
     """
     fixed, bounds, objectives = (
         read_pairs(pair.name, pair.metavar, getattr(given, pair.name)) for pair in fields_of(Pairs)

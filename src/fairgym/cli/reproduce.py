@@ -1,4 +1,4 @@
-"""`fairgym reproduce`: the published figures and tables, from runs on this machine."""
+"""`fairgym reproduce`: reproduce published figures and tables from runs on this machine."""
 
 import dataclasses
 import re
@@ -15,29 +15,29 @@ PROG = "fairgym reproduce"
 
 @dataclasses.dataclass(frozen=True)
 class ReproduceFlags(Output, EngineFlags):
-    """Train what a published figure or table takes, plot it, and judge its claim."""
+    """Train the runs of a published figure or table, plot it, and check its claims."""
 
-    names: tuple[str, ...] = names("Experiments, such as mafe-fig8; --list names them.", "NAME")
+    names: tuple[str, ...] = names("Experiments, such as mafe-fig8; --list shows all.", "NAME")
     scale: str = flag(
         "quick",
-        "Size of the runs: quick takes minutes, paper is as long as published, large has 10,000"
-        " people (of some experiments).",
+        "Size of the runs: quick takes minutes, paper is as published, large has 10,000 people"
+        " (only some experiments).",
         metavar="quick|paper|large",
     )
-    seeds: int | None = flag(None, "Number of seeds; that of the scale by default.")
+    seeds: int | None = flag(None, "Number of seeds; by default that of the scale.")
     out: str = flag(
         "runs/reproduce",
-        "Folder for runs, pages and figures; runs in it are reused and resumed.",
+        "Folder for runs, pages and figures. Runs in it are reused and resumed.",
         metavar="FOLDER",
     )
     pages: str | None = flag(
-        None, "Folder for pages and figures, instead of OUT.", metavar="FOLDER"
+        None, "Folder for pages and figures; by default OUT.", metavar="FOLDER"
     )
-    list: bool = flag(False, "List the names of the experiments, and do nothing else.")
+    list: bool = flag(False, "Only list the experiments.")
 
 
 def reproduce(arguments: Sequence[str]) -> None:
-    """Reproduce experiments, or name them."""
+    """Reproduce experiments, or list them."""
     flags = parse(ReproduceFlags, arguments, PROG)
     if flags.list:
         if flags.names:
@@ -61,12 +61,12 @@ def reproduce(arguments: Sequence[str]) -> None:
     give = flags.give("reproduce", lambda: {"results": _records(results)})
     if give and len(results) > 1:
         for result in results:
-            print(_judged(result))
+            print(_verdict(result))
         _show_all(results)
 
 
 def _records(results: Sequence[Any]) -> list[dict[str, Any]]:
-    """A record for each check."""
+    """Records, one per check."""
     return [
         {
             "experiment": result.name,
@@ -90,7 +90,7 @@ def _records(results: Sequence[Any]) -> list[dict[str, Any]]:
 def _show(result: Any) -> None:
     from fairgym.results.numbers import number
 
-    print(f"\n{_judged(result)}")
+    print(f"\n{_verdict(result)}")
     for check in result.outcome.checks:
         interval = f"{number(check.estimate)}, {number(check.low)} to {number(check.high)}"
         kind = "" if check.kind == "predicted" else f" ({check.kind})"
@@ -111,12 +111,12 @@ def _show_all(results: Sequence[Any]) -> None:
     print(f"all: {every.words}; {every.chance_words}")
 
 
-def _judged(result: Any) -> str:
+def _verdict(result: Any) -> str:
     return f"{result.name}: {result.outcome.verdict} ({result.outcome.tally.words})"
 
 
 def _sorted_names() -> list[str]:
-    """Names with their numbers in order: fig5 before fig10."""
+    """Names in natural order: fig5 before fig10."""
     from fairgym.experiments import experiments
 
     def parts(name: str) -> list[Any]:

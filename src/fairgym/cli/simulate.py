@@ -1,10 +1,10 @@
-"""`fairgym simulate`: what would change, without training."""
+"""`fairgym simulate`: compare scenarios with fixed policies, without training."""
 
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from fairgym.cli.output import Output, say
+from fairgym.cli.output import ALL_HELP, Output, say
 from fairgym.cli.pairs import describe_elements
 from fairgym.cli.parsing import Parser, add_environment, flag, peek
 from fairgym.config.differences import words
@@ -33,49 +33,47 @@ class Common(Output):
 
     baseline: str = flag(
         "",
-        "Fixed policies that the changes are made to; by default the environment's first that is"
-        " not all random.",
+        "Fixed policies to change; by default the environment's first baseline that is not entirely"
+        " random.",
     )
     scenarios: str = flag(
         "",
-        "YAML, JSON or TOML file with named scenarios; episodes, seed, reference and the"
-        " environment's flags override it, the other changes have their place in the file.",
+        "YAML, JSON or TOML file with named scenarios. --episodes, --seed, --reference and the"
+        " environment's flags override it; other changes belong in the file.",
         metavar="FILE",
     )
-    reference: str = flag("", "Scenario that the others are compared with.")
+    reference: str = flag("", "Scenario to compare the others with.")
     episodes: int | None = flag(None, "Number of episodes of each scenario; 32 by default.")
     seed: int | None = flag(None, "Seed of the episodes; 0 by default.")
-    all: bool = flag(
-        False,
-        "Print everything: what is counted over the episode and where people are at its end, too.",
-    )
+    all: bool = flag(False, ALL_HELP)
     null: bool = flag(
         False,
-        "Add a permutation test: how probable gaps between groups were if groups had no bearing,"
-        " and each disparity beside its null distribution.",
+        "Add a permutation test: the probability of such gaps if the group made no difference, and"
+        " each disparity beside its null distribution (group labels shuffled within the same"
+        " episodes).",
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Changes:
-    """Flags of changes, which may be repeated, each time with one pair."""
+    """Flags of changes, which may be repeated, with one pair each."""
 
     fix: tuple[str, ...] = flag(
         (),
-        "Changed decision of an agent, or of one element or group of it: a number, a change such"
-        " as +30%, the name of an option, random, a rule by name (first-come), or one as"
+        "Change the decision of an agent, or of one element or group: a number, a change such as"
+        " +30%, the name of an option, random, or a rule by name (first-come) or as"
         " module:function.",
         metavar="AGENT[.ELEMENT]=VALUE",
     )
     params: tuple[str, ...] = flag(
         (),
-        "Changed parameter, or that of one group: a number, or a change such as +30%.",
+        "Change a parameter, or that of one group: a number, or a change such as +30%.",
         metavar="NAME[.GROUP]=VALUE",
     )
 
 
 def simulate(arguments: Sequence[str]) -> None:
-    """Run the scenarios, and print what changes, for whom."""
+    """Run scenarios, and print what changes for whom."""
     from fairgym.training import devices
 
     devices.configure()
@@ -103,11 +101,10 @@ def simulate(arguments: Sequence[str]) -> None:
 
 
 def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
-    """The simulation that a command line asks for, and its flags.
+    """Return the simulation that a command line asks for, and its flags.
 
     Raises:
-        FairgymError: anything unknown, missing or of the wrong type; it is said before the first
-            episode.
+        FairgymError: Anything is unknown, missing or of the wrong type; raised before any episode.
     """
     words = list(arguments)
     environment = words.pop(0) if words and not words[0].startswith("-") else None
@@ -157,7 +154,7 @@ def _from_flags(
     arguments: Mapping[str, object],
     changes: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Plan:
-    """A baseline as it is beside the same with changes; without any, the baselines."""
+    """Return a baseline and the same with changes; without changes all baselines."""
     if not given.baseline and not any(changes.values()):
         scenarios = baseline_scenarios(name, arguments)
     else:
@@ -179,7 +176,7 @@ def _from_flags(
 
 
 def _parser(settings: Sequence[Setting], name: str | None) -> Parser:
-    """The parser of all flags."""
+    """Return the parser of all flags."""
     about = f"Simulate {name or 'an environment'} with fixed policies, without training."
     parser = Parser(f"{PROG} {name or 'ENVIRONMENT'}", about)
     parser.add_fields(Common)
@@ -192,7 +189,7 @@ def _parser(settings: Sequence[Setting], name: str | None) -> Parser:
 
 
 def _names(environment: str) -> dict[str, str]:
-    """Names that the flags of changes take in an environment, for the help: flag -> sentence."""
+    """Names for flags of changes in an environment, for the help: flag -> sentence."""
     env = make(environment)
     info = env.default_params.info()
     params = (f"{name} (per {about.per})" if about.per else name for name, about in info.items())
@@ -203,7 +200,7 @@ def _names(environment: str) -> dict[str, str]:
 
 
 def _environment_of_file(words: Sequence[str]) -> str | None:
-    """The environment that a file of scenarios names, if there is one."""
+    """Environment that a file of scenarios names, if any."""
     path = peek(words, "--scenarios")
     found = None if path is None else read_keys(path).get("environment")
     if found is not None and not isinstance(found, str):

@@ -1,4 +1,4 @@
-"""`fairgym sweep`: many runs from one file, resumed, and a table of what they came to."""
+"""`fairgym sweep`: train many runs from one file, and analyse their results."""
 
 import collections
 import dataclasses
@@ -29,7 +29,7 @@ WATCH_SECONDS = 5.0
 
 
 def sweep(arguments: Sequence[str]) -> None:
-    """Train a plan, tell how far it is, or what it came to."""
+    """Train a plan, show its state, or analyse its results."""
     actions = {
         "run": _run,
         "status": _status,
@@ -46,23 +46,21 @@ def sweep(arguments: Sequence[str]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class RunFlags(PlanFlags, EngineFlags):
-    """Train the runs of a plan that are not finished; what was begun goes on."""
+    """Train the runs of a plan that are not finished, and continue those that were begun."""
 
     shard: str = flag(
         "1/1",
-        "The K-th of N equal parts of the runs, for several machines with one folder.",
+        "Train only the K-th of N equal parts of the runs, for several machines with one folder.",
         metavar="K/N",
     )
-    dry_run: bool = flag(
-        False, "Count the runs and estimate the time they take, and do nothing else."
-    )
+    dry_run: bool = flag(False, "Only count the runs and estimate their time.")
 
 
 @dataclasses.dataclass(frozen=True)
 class StatusFlags(PlanFlags, Output):
-    """Tell how far the runs of a plan are."""
+    """Show the state of the runs of a plan."""
 
-    watch: bool = flag(False, "Tell it again every few seconds, until all runs are finished.")
+    watch: bool = flag(False, "Repeat every few seconds until all runs are finished.")
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -124,7 +122,7 @@ def _span(seeds: Sequence[int]) -> str:
 
 
 def _status(arguments: Sequence[str]) -> None:
-    """Tell how far the runs of a plan are."""
+    """Show the state of the runs of a plan."""
     flags = parse(StatusFlags, arguments, f"{PROG} status")
     found, out = plan_of(flags)
     from fairgym.sweeps import entries_of
@@ -140,7 +138,7 @@ def _status(arguments: Sequence[str]) -> None:
 
 
 def _states(entries: Sequence[Any]) -> list[dict[str, Any]]:
-    """How far each run is, as records."""
+    """State of each run, as records."""
     from fairgym.sweeps.sweeping import FAILED
 
     return [
@@ -157,7 +155,7 @@ def _states(entries: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _say_status(found: Sweep, entries: Sequence[Any]) -> None:
-    """Tell how far the runs are."""
+    """Print the state of the runs of each setting."""
     from fairgym.sweeps.sweeping import FAILED
 
     _say_count(found, entries)
@@ -175,10 +173,10 @@ def _say_status(found: Sweep, entries: Sequence[Any]) -> None:
 
 
 def _say_time(entries: Sequence[Any], engine: Any) -> None:
-    """Time the first run that is not finished, in a folder that goes, and tell of all of them."""
+    """Time the first run that is not finished, in a temporary folder, and estimate all runs."""
     waiting = [entry for entry in entries if not entry.run.finished]
     if not waiting:
-        print("nothing is left to train")
+        print("no run is left to train")
         return
     config = waiting[0].run.config
     algorithm = config.build().algorithm
@@ -200,7 +198,7 @@ def _say_time(entries: Sequence[Any], engine: Any) -> None:
 
 
 def _timed(config: Any, epochs: str) -> tuple[float, float, float]:
-    """Seconds of the first epoch and of the second, and processors that the second keeps busy."""
+    """Seconds of the first epoch and of the second, and the CPUs that the second uses."""
     from fairgym.training import devices
     from fairgym.training.loop import train
 
@@ -219,13 +217,12 @@ def _timed(config: Any, epochs: str) -> tuple[float, float, float]:
 
 
 def _gain(engine: Any, runs: int, busy: float) -> tuple[int, float, str]:
-    """Runs at a time, how many times faster they are than one after another, and in words.
+    """Number of runs at a time, speed-up over one after another, and both in words.
 
     Args:
-        engine: What would train.
+        engine: Engine that would train.
         runs: Number of runs that are left.
-        busy: Processors that one run keeps busy: a run that takes all of a machine leaves none to
-            other workers there.
+        busy: Number of CPUs that one run uses; a run that uses all leaves none to other workers.
     """
     from fairgym.sweeps import Processes, Ray, Vmap
     from fairgym.training import devices

@@ -1,4 +1,4 @@
-"""Results of a plan: a table, the settings that no other beats, shares of variance, a page."""
+"""Results of a plan: a table, the Pareto front, shares of variance explained, a page."""
 
 import dataclasses
 import math
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import plain
-from fairgym.cli.output import Output, say, show
+from fairgym.cli.output import Output, line, say, show
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.config import Sweep, read_sweep
 from fairgym.core import FairgymError
@@ -17,6 +17,7 @@ from fairgym.utils.files import require_folder, require_path, write_whole
 
 PROG = "fairgym sweep"
 RUN_ROWS, SETTING_ROWS = "run", "setting"
+_HEADS = {"on_front": "on the front"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,78 +30,82 @@ class PlanFlags:
 
 @dataclasses.dataclass(frozen=True)
 class ResultFlags(PlanFlags):
-    """Flags of the actions on results."""
+    """Flags of actions on results."""
 
     episodes: int = flag(
         0,
-        "Episodes to measure policies in anew, which gives the signed gaps of groups too; 0 for the"
-        " measures after the last epoch.",
+        "Number of episodes to measure the policies in, which adds signed gaps between groups."
+        " 0 uses the measures after the last epoch.",
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class TableFlags(ResultFlags, Output):
-    """Write a table with a row for each run, or for each setting, of a plan.
+    """Write a table with a row for each run or setting of a plan.
 
     Without --json and --csv it is table.csv or settings.csv in the folder.
     """
 
     rows: str = flag(
         RUN_ROWS,
-        '"run"; or "setting" for interquartile means and intervals over the seeds of each.',
+        'Rows: "run"; or "setting" for interquartile means over seeds with 95% CI.',
         choices=(RUN_ROWS, SETTING_ROWS),
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class ParetoFlags(ResultFlags, Output):
-    """Pareto front of two metrics, with the bootstrap probability that each setting is on it."""
+    """Print the Pareto front of two metrics, with the bootstrap probability of each setting."""
 
     x: str | None = flag(
         None,
-        "Measure such as profit, a column of the table; more is better.",
+        "First metric, a column of the table such as profit; higher is better.",
         metavar="MEASURE",
     )
-    y: str | None = flag(None, "The other measure, such as admission_disparity.", metavar="MEASURE")
+    y: str | None = flag(
+        None, "Second metric, such as admission_disparity; higher is better.", metavar="MEASURE"
+    )
     reference: str | None = flag(
         None,
-        "Point that the hypervolume is counted from; the worst of all settings in each measure by"
-        " default.",
+        "Reference point of the hypervolume; by default the worst value of all settings in each"
+        " metric.",
         metavar="X,Y",
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class MeasureFlags(ResultFlags):
-    """Flags of the actions on several measures."""
+    """Flags of actions on several measures."""
 
     measure: tuple[str, ...] = flag(
         (),
-        "Column of the table; may be repeated; the score and all metrics by default.",
+        "Column of the table, may be repeated; by default the score and all metrics.",
         metavar="MEASURE",
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class EffectFlags(MeasureFlags, Output):
-    """Share of each metric's variance explained by each setting of a plan (ANOVA)."""
+    """Print the share of each metric's variance explained by each setting of a plan (ANOVA)."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PageFlags(MeasureFlags):
-    """Write a page about a plan: small multiples, what matters how much, all settings."""
+    """Write a page about a plan: small multiples, shares of variance explained, all settings."""
 
-    file: str | None = flag(None, "The page; page.html in the folder by default.", metavar="FILE")
+    file: str | None = flag(
+        None, "Path of the page; page.html in the folder by default.", metavar="FILE"
+    )
 
 
 def plan_of(flags: PlanFlags) -> tuple[Sweep, Path]:
-    """The sweep of a file, and its folder.
+    """Return the sweep of a file, and its folder.
 
     Args:
-        flags: parsed flags of an action: `names` has the file, `out` the folder.
+        flags: Parsed flags of an action: `names` has the file, `out` the folder.
 
     Raises:
-        FairgymError: there is not one file, it has no plan, or the folder cannot be one.
+        FairgymError: There is not exactly one file, it holds no plan, or `out` is not a folder.
     """
     if len(flags.names) != 1:
         given = " ".join(flags.names) or "nothing"
@@ -115,7 +120,7 @@ def plan_of(flags: PlanFlags) -> tuple[Sweep, Path]:
 
 
 def _rows(episodes: int, found: Sweep, out: Path) -> list[dict[str, Any]]:
-    """The rows of a sweep in a folder."""
+    """Rows with the results of a sweep."""
     from fairgym.sweeps import entries_of, results_of
     from fairgym.training import devices
 
@@ -126,14 +131,14 @@ def _rows(episodes: int, found: Sweep, out: Path) -> list[dict[str, Any]]:
 
 
 def _in_folder(flags: Output, path: Path) -> Output:
-    """The flags, with a table in the folder of the sweep unless they say where it goes."""
+    """Flags with a table in the folder of the sweep, unless they name a file or ask for JSON."""
     if flags.json or flags.csv is not None:
         return flags
     return dataclasses.replace(flags, csv=str(path))
 
 
 def tabulate(arguments: Sequence[str]) -> None:
-    """Write a table of a plan: a row for each run, or for each setting."""
+    """Write a table of a plan with a row for each run or setting."""
     flags = parse(TableFlags, arguments, f"{PROG} table")
     found, out = plan_of(flags)
     of_settings = flags.rows == SETTING_ROWS
@@ -155,19 +160,19 @@ def tabulate(arguments: Sequence[str]) -> None:
 
 
 def _print_scores(rows: Sequence[dict[str, Any]], settings: Sequence[str]) -> None:
-    """Score of each setting with its interval and, of two or three seeds, their values."""
-    head = [*settings, "seeds", "score", "95% interval", "values of the seeds"]
+    """Print the score of each setting with its interval, and the values of two or three seeds."""
+    head = [*settings, "seeds", "score", "95% CI", "values of the seeds"]
     cells = []
     for row in rows:
         low, high, values = (row[f"score/{ending}"] for ending in ("low", "high", "values"))
         interval = "" if low is None else f"{_cell(low)} to {_cell(high)}"
         known = (row[name] for name in (*settings, "seeds", "score"))
         cells.append([*map(_cell, known), interval, ", ".join(map(_cell, values or ()))])
-    show(Table(head, cells))
+    show(Table(head, cells, "score: interquartile mean over seeds [bootstrap 95% CI]"))
 
 
 def print_front(arguments: Sequence[str]) -> None:
-    """Tell the Pareto front of two metrics, with the probability that each setting is on it."""
+    """Print the Pareto front of two metrics, with the probability that each setting is on it."""
     flags = parse(ParetoFlags, arguments, f"{PROG} pareto")
     reference = None if flags.reference is None else _point(flags.reference)
     found, out = plan_of(flags)
@@ -175,7 +180,7 @@ def print_front(arguments: Sequence[str]) -> None:
     if flags.x is None or flags.y is None:
         given = ", ".join(f"{field} is {getattr(flags, field)!r}" for field in ("x", "y"))
         raise FairgymError(
-            f"{given}; pareto takes two measures, such as --x profit --y admission_disparity"
+            f"{given}; pareto takes two metrics, such as --x profit --y admission_disparity"
         )
     rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import measure_named, pareto
@@ -197,13 +202,17 @@ def print_front(arguments: Sequence[str]) -> None:
     area |= dict(zip(("x", "y"), front.reference, strict=True))
     if not output.give("sweep pareto", lambda: {"hypervolume": area, "results": records}):
         return
-    head = [name.replace("on_front", "on the front") for name in records[0]]
-    show(Table(head, [[_cell(value) for value in row.values()] for row in records]))
-    print(
-        f"hypervolume {front.hypervolume:.4g} (95% interval {front.low:.4g} to {front.high:.4g})"
-        f" above {front.reference[0]:.4g}, {front.reference[1]:.4g}; probabilities and intervals"
-        f" are those of resampled seeds; {plain(output.csv)}"
+    head = [_HEADS.get(name, name) for name in records[0]]
+    caption = (
+        "interquartile means over seeds; probability: bootstrap probability that the setting is on"
+        " the Pareto front"
     )
+    show(Table(head, [[_cell(value) for value in row.values()] for row in records], caption))
+    line(
+        f"hypervolume {front.hypervolume:.4g} [bootstrap 95% CI {front.low:.4g}, {front.high:.4g}]"
+        f" from the reference point ({front.reference[0]:.4g}, {front.reference[1]:.4g})"
+    )
+    print(f"table  {plain(output.csv)}")
 
 
 def _point(text: str) -> tuple[float, float]:
@@ -218,7 +227,7 @@ def _point(text: str) -> tuple[float, float]:
 
 
 def print_effects(arguments: Sequence[str]) -> None:
-    """Tell the share of each metric's variance explained by each setting (ANOVA)."""
+    """Print the share of each metric's variance explained by each setting (ANOVA)."""
     flags = parse(EffectFlags, arguments, f"{PROG} effects")
     found, out = plan_of(flags)
     output = _in_folder(flags, out / "effects.csv")
@@ -241,7 +250,7 @@ def print_effects(arguments: Sequence[str]) -> None:
         for share in every.shares
     ]
     if not records:
-        raise FairgymError("every measure is the same in all runs; effects take one that differs")
+        raise FairgymError("every measure is equal in all runs; effects takes one that differs")
     if not output.give("sweep effects", lambda: {"crossed": every.crossed, "results": records}):
         return
     shown = ("measure", "setting", "share", "null_mean", "p", "clear")
@@ -249,19 +258,20 @@ def print_effects(arguments: Sequence[str]) -> None:
     for cell, share in zip(cells, every.shares, strict=True):
         if share.undecidable:
             cell[-1] = "cannot tell"
-    show(Table([name.replace("_", " ") for name in shown], cells))
-    print(
-        "shares of the variance over all runs; null mean and p: of permutations of the runs; clear:"
-        f" p is .05 at most; {plain(output.csv)}"
+    caption = (
+        "share: share of the variance over all runs that a setting explains; null mean and p:"
+        " permutation test over runs; clear: p ≤ .05"
     )
+    show(Table([name.replace("_", " ") for name in shown], cells, caption))
     if any(share.undecidable for share in every.shares):
-        print(f"cannot tell: {UNDECIDABLE}")
+        line(f"cannot tell: {UNDECIDABLE}")
     if not every.crossed:
-        print("not every combination has equally many runs, so that shares overlap")
+        line("shares overlap, because combinations have different numbers of runs")
+    print(f"table  {plain(output.csv)}")
 
 
 def _measures(rows: Sequence[dict[str, Any]], given: Sequence[str]) -> list[str]:
-    """The columns of measures that are meant."""
+    """Columns of the measures that flags name, or of the score and all metrics."""
     from fairgym.sweeps import measure_named, measures_of
 
     if given:
@@ -270,7 +280,7 @@ def _measures(rows: Sequence[dict[str, Any]], given: Sequence[str]) -> list[str]
 
 
 def write_page(arguments: Sequence[str]) -> None:
-    """Write a page with all of it in small multiples."""
+    """Write a page about a plan, with small multiples."""
     flags = parse(PageFlags, arguments, f"{PROG} page")
     if flags.file is not None:
         require_path(flags.file, "file")

@@ -1,4 +1,4 @@
-"""Intervals, tests and null distributions."""
+"""Confidence intervals, tests and null distributions."""
 
 from fairgym.statistics.gaps import (
     Gap,

@@ -1,4 +1,4 @@
-"""Checks: claims as numbers, their kinds and outcomes, and the verdict on several of them."""
+"""Checks of claims about numbers: kinds, outcomes, and the verdict on several checks."""
 
 import dataclasses
 import math
@@ -10,24 +10,24 @@ from fairgym.statistics.intervals import Numbers, mean_interval
 
 Kind = Literal["predicted", "calibrated", "by construction"]
 KINDS: tuple[Kind, ...] = ("predicted", "calibrated", "by construction")
-# Share of two-sided 95% intervals that lie wholly above the true number.
+# Share of two-sided 95% intervals that lie entirely above the true number.
 CHANCE = 0.025
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """The claim that a number lies between two limits, only one of which most claims have.
+    """The claim that a number lies between two limits; most claims have only one limit.
 
     Attributes:
-        statement: The claim in words.
-        estimate: The number.
-        low: Lower end of its 95% interval over seeds; NaN where there is none.
-        high: Upper end. An exact number has an interval without width.
-        lowest: Limit that the number is claimed to be above.
-        highest: Limit that it is claimed to be below.
-        kind: "predicted" if nothing was chosen by it; "calibrated" if a free number of the reading,
-            or the claim itself, was chosen with it in view; "by construction" if it cannot fail in
-            practice.
+        statement: Claim in words.
+        estimate: Estimate of the number.
+        low: Lower limit of its 95% interval over seeds; NaN without an interval.
+        high: Upper limit of the interval. The interval of an exact number has no width.
+        lowest: Limit that the number is claimed to exceed.
+        highest: Limit that the number is claimed not to reach.
+        kind: "predicted" if nothing was chosen to make it hold; "calibrated" if an unpublished
+            number, or the claim itself, was chosen with it in view; "by construction" if it
+            cannot fail in practice.
         detail: Further results of the test, such as a p-value.
     """
 
@@ -42,10 +42,11 @@ class Check:
 
     @property
     def outcome(self) -> str:
-        """Outcome by the interval.
+        """Outcome according to the interval.
 
-        "holds" if all of it is between the limits, "contradicted" if none of it is, and else
-        "undecided", as an undefined interval is. The limits themselves are not claimed.
+        "holds" if the whole interval is between the limits, "contradicted" if no part of it is,
+        otherwise "undecided", also without an interval. The limits themselves do not count as
+        between.
         """
         if self.lowest < self.low and self.high < self.highest:
             return "holds"
@@ -81,14 +82,14 @@ class Check:
 
     @classmethod
     def higher(cls, statement: str, a: Numbers, b: Numbers, kind: Kind = "predicted") -> "Check":
-        """Check that a is above b, by the t interval of their differences seed by seed."""
+        """Check that a is above b, by the t interval of their paired differences over seeds."""
         test = paired_test(a, b)
         found = (test.difference, test.low, test.high)
         return cls(statement, *found, lowest=0.0, kind=kind, detail=f"p = {test.p:.3g}")
 
 
 class Tally(Counter[tuple[str, str]]):
-    """Numbers of checks by kind and outcome, which verdicts are made from.
+    """Numbers of checks by kind and outcome, and the verdict on them.
 
     Examples:
         >>> from fairgym.statistics.checks import Tally
@@ -98,15 +99,15 @@ class Tally(Counter[tuple[str, str]]):
     """
 
     def of(self, kind: Kind) -> int:
-        """Number of checks of a kind."""
+        """Return the number of checks of a kind."""
         return sum(number for (its, _), number in self.items() if its == kind)
 
     @property
     def verdict(self) -> str:
-        """Verdict on the predicted checks, which alone count.
+        """Verdict on the predicted checks; other kinds do not count.
 
-        "holds" if all of them hold, "holds in part" if some do; if none does, "contradicted" if one
-        at least is contradicted, and else "undecided". "no prediction" without any.
+        "holds" if all of them hold, "holds in part" if some do. If none holds, "contradicted" if at
+        least one is contradicted, otherwise "undecided". "no prediction" without predicted checks.
         """
         predicted, held = self.of("predicted"), self["predicted", "holds"]
         if not predicted:
@@ -117,9 +118,9 @@ class Tally(Counter[tuple[str, str]]):
 
     @property
     def words(self) -> str:
-        """The three outcomes of the predicted checks, and how many checks of other kinds stand by.
+        """Numbers of the outcomes of predicted checks, and of checks of other kinds.
 
-        Such as "5 of 6 predicted checks hold, 1 undecided; beside them 2 calibrated".
+        For example "5 of 6 predicted checks hold, 1 undecided; beside them 2 calibrated".
         """
         others = ", ".join(f"{self.of(kind)} {kind}" for kind in KINDS[1:] if self.of(kind))
         if not (predicted := self.of("predicted")):
@@ -132,7 +133,7 @@ class Tally(Counter[tuple[str, str]]):
 
     @property
     def chance_words(self) -> str:
-        """The number of predicted checks that would hold by chance, and how it is counted."""
+        """Expected number of predicted checks that would hold by chance, and its derivation."""
         number = CHANCE * self.of("predicted")
         return (
             f"by chance about {number:.1f} would: where the true number is the limit itself,"

@@ -1,4 +1,4 @@
-"""Comparisons: a paired test, disparities beside luck, shares of variance, what none beats."""
+"""Comparisons: paired tests, null distributions, shares of variance, Pareto fronts."""
 
 import dataclasses
 import math
@@ -13,14 +13,14 @@ SAMPLED_PATTERNS = 20_000
 
 
 class PairedTest(NamedTuple):
-    """Two conditions compared over the same seeds.
+    """Test of two conditions over the same seeds.
 
     Attributes:
-        difference: mean of a - b.
-        low: lower end of Student's t interval of that mean; NaN for a single pair.
-        high: upper end of that interval.
-        p: two-sided probability of a mean at least as far from 0, were the signs of the
-            differences a matter of chance. With n pairs it is never below 2 / 2^n.
+        difference: Mean of a - b.
+        low: Lower limit of Student's t interval of the mean; NaN for a single pair.
+        high: Upper limit of that interval.
+        p: Two-sided probability of a mean at least as far from 0 if the signs of the differences
+            are random. With n pairs it is at least 2 / 2^n.
     """
 
     difference: float
@@ -30,15 +30,15 @@ class PairedTest(NamedTuple):
 
 
 def paired_test(a: Numbers, b: Numbers | float, level: float = 0.95, seed: int = 0) -> PairedTest:
-    """Sign-flip permutation test of paired values: is the mean of a - b different from 0?
+    """Test by sign-flip permutation whether the mean of paired differences a - b is not 0.
 
-    All sign patterns are enumerated for up to 12 pairs; beyond, 20,000 are sampled.
+    All sign patterns are enumerated for up to 12 pairs; with more pairs 20,000 are sampled.
 
     Args:
-        a: one value per seed.
-        b: the values of the other condition with the same seeds, or one number.
-        level: probability that the interval holds the mean.
-        seed: seed of the sampled patterns.
+        a: One value per seed.
+        b: Values of the other condition with the same seeds, or one number.
+        level: Confidence level of the interval.
+        seed: Seed of the sampled patterns.
 
     Examples:
         >>> from fairgym.statistics.comparisons import paired_test
@@ -56,24 +56,25 @@ def paired_test(a: Numbers, b: Numbers | float, level: float = 0.95, seed: int =
         patterns = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
     else:
         patterns = np.random.default_rng(seed).integers(2, size=(SAMPLED_PATTERNS, count))
-        patterns[0] = 0  # what was observed is one of the patterns
+        patterns[0] = 0  # the observed pattern is one of them
     means = np.abs((1 - 2 * patterns) @ difference) / count
-    slack = 1e-12 * np.abs(difference).mean()  # rounding must not tell equal means apart
+    slack = 1e-12 * np.abs(difference).mean()  # rounding must not separate equal means
     return PairedTest(mean, low, high, float(np.mean(means >= abs(mean) - slack)))
 
 
 @dataclasses.dataclass(frozen=True)
 class Null:
-    """A disparity beside those of the same episodes whose people's groups are permuted.
+    """A disparity and its null distribution: people's groups permuted in the same episodes.
 
-    All are means over the episodes of raw values: more is better, parity is the most.
+    All numbers are means of raw values over the episodes: higher is better, parity is the maximum.
 
     Attributes:
-        value: the disparity.
-        mean: its mean over the permutations, which luck alone makes.
-        bound: the value that only the given share of the permutations stays on the fair side of.
-        excess: value - mean; what is not luck, below 0 if the groups are further apart.
-        clear: True if the value lies beyond the bound.
+        value: The disparity.
+        mean: Null mean, over the permutations.
+        bound: Quantile of the null distribution: a share `level` of the permutations is at least
+            this value.
+        excess: Excess over the null, value - mean; below 0 if the groups are further apart.
+        clear: Whether the value is below the bound.
     """
 
     value: float
@@ -82,41 +83,41 @@ class Null:
 
     @property
     def excess(self) -> float:
-        """Part that is not luck: the value less the mean of the permutations."""
+        """Excess over the null: the value minus the null mean."""
         return self.value - self.mean
 
     @property
     def clear(self) -> bool:
-        """True if the groups are further apart than in all but a few of the permutations."""
+        """Whether the groups are further apart than in all but a few of the permutations."""
         return self.value < self.bound
 
 
 def null_of(values: np.ndarray, permuted: np.ndarray, level: float = 0.95) -> Null:
-    """A mean disparity beside its distribution under permutations.
+    """Return a mean disparity with its null distribution.
 
     Args:
-        values: raw value of each episode; all of them defined.
-        permuted: the same under permutations, shape (episodes, permutations); NaN where it is
-            undefined. Those of an episode have nothing to do with those of another, so that each
-            column is one permutation of them all.
-        level: share of the permutations on the side of parity of the bound.
+        values: Raw value of each episode; all defined.
+        permuted: Raw values under permutations, shape (episodes, permutations); NaN where
+            undefined. Permutations of different episodes are independent, so each column is one
+            permutation of all episodes.
+        level: Share of the permutations that are at least the bound.
     """
     known = np.isfinite(permuted)
     some = known.any(axis=0)
     if not some.any():
         return Null(np.nan, np.nan, np.nan)
-    # a permutation that leaves it undefined in every episode tells nothing
+    # a permutation that is undefined in every episode is dropped
     draws = np.mean(permuted[:, some], axis=0, where=known[:, some], dtype=np.float64)
     value = float(np.mean(values, dtype=np.float64))
     return Null(value, float(np.mean(draws)), float(np.quantile(draws, 1.0 - level)))
 
 
 def explained(values: np.ndarray, codes: np.ndarray) -> Any:
-    """Share of the variance that lies between groups: the correlation ratio eta squared.
+    """Return the share of variance explained by groups: the correlation ratio eta squared.
 
     Args:
         values: Numbers along the last axis.
-        codes: Group of each of them.
+        codes: Group of each number.
     """
     centred = values - values.mean(axis=-1, keepdims=True)
     total = np.sum(centred**2, axis=-1)
@@ -128,28 +129,31 @@ def explained(values: np.ndarray, codes: np.ndarray) -> Any:
 
 
 def non_dominated(points: np.ndarray) -> np.ndarray:
-    """True for each point that no other one is at least as good as in both and better in one.
+    """Return for each point whether it is on the Pareto front.
+
+    A point is dominated by another one that is at least as good in both numbers and better in one.
 
     Args:
-        points: Two numbers each, more is better, shape (points, 2).
+        points: Shape (points, 2); higher is better in both.
     """
     order = np.lexsort((-points[:, 1], -points[:, 0]))
     x, y = points[order].T
-    # of those that are better in x, the best in y; of those with the same x the first one has it
+    # best y of the points with higher x; among equal x the first point has the best y
     starts = np.searchsorted(-x, -x, side="left")
     best_so_far = np.concatenate(([-np.inf], np.maximum.accumulate(y)))
-    beaten = (best_so_far[starts] >= y) | (y[starts] > y)
+    dominated = (best_so_far[starts] >= y) | (y[starts] > y)
     found = np.empty(len(points), bool)
-    found[order] = ~beaten
+    found[order] = ~dominated
     return found
 
 
 def hypervolume(points: np.ndarray, reference: tuple[float, float]) -> float:
-    """Area that lies between a reference and points, of which more is better.
+    """Return the area between a reference and the points.
 
     Args:
-        points: Shape (points, 2); those that are not better than the reference in both add none.
-        reference: The point (x, y).
+        points: Shape (points, 2); higher is better in both. Points that are not above the
+            reference in both add nothing.
+        reference: Reference point (x, y).
     """
     above = points[(points > np.array(reference)).all(axis=1)]
     area, height = 0.0, reference[1]

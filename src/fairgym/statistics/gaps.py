@@ -19,10 +19,10 @@ from fairgym.statistics.intervals import (
 # One array (episodes, groups), or one per seed in the same episodes.
 Rates = np.ndarray | Sequence[np.ndarray] | Sequence[Sequence[float]]
 
-# Rates come from single precision: differences below its rounding are ties.
+# Rates are computed in single precision: differences below its rounding are ties.
 ROUNDING = float(np.finfo(np.float32).eps)
 
-# Standard errors of a normal sample's skewness beyond which episodes are taken for skewed.
+# Episodes count as skewed if their skewness exceeds so many standard errors of a normal sample.
 SKEWED = 2.0
 
 
@@ -34,9 +34,9 @@ class Gap:
         first: Index of a group.
         second: Index of another group, above `first`.
         mean: Mean of the first group's rate minus the second's, or the difference of two policies
-            in it.
-        low: Lower end of its interval.
-        high: Upper end.
+            in this gap.
+        low: Lower limit of its interval.
+        high: Upper limit of its interval.
     """
 
     first: int
@@ -55,10 +55,10 @@ class GapTest(NamedTuple):
     """A permutation test of the systematic gaps between all groups.
 
     Attributes:
-        statistic: Standard deviation over the groups of their mean deviation from the mean of the
+        statistic: Standard deviation over groups of the mean deviation from the mean of all
             groups, in the rate's unit; NaN without an episode in which two groups are defined.
-        p: Probability of a statistic at least as large if groups had no bearing on what happens to
-            people; at least 1 / (1 + permutations).
+        p: Probability of a statistic at least as large under the null hypothesis that the group
+            makes no difference to people; at least 1 / (1 + permutations).
         permutations: Number of permutations.
     """
 
@@ -70,25 +70,25 @@ class GapTest(NamedTuple):
 def systematic_gaps(rates: Rates, level: float = 0.95) -> tuple[Gap, ...]:
     """Return the signed gap of every pair of groups, with simultaneous intervals.
 
-    The gap of a pair is the mean over episodes of the difference of its rates: an effect that
-    always points one way is seen however small it is beside the unevenness of single episodes.
-    Intervals are those of `crossed_interval`, for the luck of seeds and episodes, at the level
-    1 - (1 - level) / pairs (Bonferroni): all of them together hold the true gaps at least as often
-    as `level` says. Where the episodes are skewed more than normal samples are, as with rare
-    outcomes in a small group, an interval is longer on the side of the long tail.
+    The gap of a pair is the mean over episodes of the difference of its rates. This finds a
+    consistent effect even if it is small compared with the variation between episodes. Intervals
+    are those of `crossed_interval`, over seeds and episodes, at the level
+    1 - (1 - level) / pairs (Bonferroni): together they contain all true gaps at least as often as
+    `level` says. If episodes are more skewed than normal samples, as with rare outcomes in a small
+    group, an interval is longer on the side of the long tail.
 
     Args:
         rates: Rate of each group in each episode, shape (episodes, groups); or one such array per
-            seed, in the same episodes. NaN where a rate is 0/0: the episode is left out of the
-            pairs of that group.
-        level: Share of such sets of intervals that hold all true gaps.
+            seed, in the same episodes. NaN where a rate is 0/0: pairs with that group drop the
+            episode.
+        level: Simultaneous confidence level of all intervals.
 
     Returns:
         A gap per pair of groups, in the order (0, 1), (0, 2), ..., (1, 2), ...; none for one group.
-        What is undefined is NaN, as in `crossed_interval`.
+        Undefined values are NaN, as in `crossed_interval`.
 
     Raises:
-        FairgymError: Arrays of other shapes, or seeds with different ones.
+        FairgymError: An array has another shape, or seeds have different shapes.
 
     Examples:
         >>> from fairgym.statistics import systematic_gaps
@@ -108,21 +108,21 @@ def systematic_gaps(rates: Rates, level: float = 0.95) -> tuple[Gap, ...]:
 
 
 def gap_differences(rates: Rates, others: Rates, level: float = 0.95) -> tuple[Gap, ...]:
-    """Return the differences of the gaps of two policies, in the same episodes.
+    """Return the paired differences between the gaps of two policies.
 
-    As `systematic_gaps`, with the intervals of `paired_interval`: an episode counts in which both
-    groups of the pair are defined under both policies and every seed.
+    Like `systematic_gaps`, with the intervals of `paired_interval`. An episode counts if both
+    groups of the pair are defined under both policies and with every seed.
 
     Args:
         rates: Rates of one policy, as for `systematic_gaps`.
-        others: Those of the other, in the same episodes in the same order.
-        level: Share of such sets of intervals that hold all true differences.
+        others: Rates of the other policy, in the same episodes in the same order.
+        level: Simultaneous confidence level of all intervals.
 
     Returns:
-        A gap per pair of groups: that under `rates` minus that under `others`.
+        A gap per pair of groups: the gap of `rates` minus the gap of `others`.
 
     Raises:
-        FairgymError: Different numbers of episodes or groups.
+        FairgymError: The numbers of episodes or groups differ.
     """
     ours, theirs = _by_seed(rates, "rates", 2), _by_seed(others, "others", 2)
     if ours.shape[-1] != theirs.shape[-1]:
@@ -142,18 +142,18 @@ def gap_differences(rates: Rates, others: Rates, level: float = 0.95) -> tuple[G
 
 
 def largest_gap(gaps: Sequence[Gap]) -> tuple[float, float, float]:
-    """Return the largest gap between any two groups, without its sign, with its interval.
+    """Return the largest absolute gap between any two groups, with its interval.
 
-    The interval follows from the simultaneous ones: where all of them hold, the largest true gap
-    is at least the largest of what each pair has at least, and at most the largest of what one has
-    at most. It starts at 0 unless some pair's interval excludes 0. A bootstrap of the largest gap
-    cannot do so: resampled gaps of 0 are never 0.
+    The interval follows from the simultaneous intervals. If all of them contain the true gaps, the
+    largest absolute gap lies between the largest lower limit and the largest upper limit of all
+    absolute gaps. It starts at 0 unless the interval of some pair excludes 0. A bootstrap of the
+    largest gap cannot do so, because resampled gaps of 0 are never 0.
 
     Args:
-        gaps: Those of `systematic_gaps`.
+        gaps: Gaps from `systematic_gaps`.
 
     Returns:
-        `(largest, low, high)`; NaN for no gaps, limits are NaN where one of a pair is.
+        `(largest, low, high)`. NaN without gaps; a limit is NaN if that of any pair is.
 
     Examples:
         >>> from fairgym.statistics.gaps import Gap, largest_gap
@@ -169,33 +169,33 @@ def largest_gap(gaps: Sequence[Gap]) -> tuple[float, float, float]:
 
 
 def gap_test(rates: Rates, permuted: Rates) -> GapTest:
-    """Test by permutation whether any group's rate is systematically off.
+    """Return a permutation test of whether the rates of groups differ systematically.
 
     The statistic is the standard deviation over groups k of the mean over episodes e of
-    r[k, e] - (mean over groups of r[., e]). Under its null hypothesis groups have no bearing on
-    what happens to people, and their permutation within episodes changes nothing (E. J. G. Pitman,
+    r[k, e] - (mean over groups of r[., e]). Under the null hypothesis the group makes no
+    difference to people, so permuting groups within episodes changes nothing (E. J. G. Pitman,
     Significance Tests Which May be Applied to Samples From any Populations, 1937). p = (1 + number
     of permutations with a statistic at least as large) / (1 + permutations) (Phipson and Smyth
-    2010), where what single precision cannot tell apart is equal. With several seeds the statistic
+    2010). Values within single-precision rounding count as equal. With several seeds the statistic
     is that of the means over seeds.
 
-    The null hypothesis is that groups do not matter in any episode. The test also rejects it where
-    each group fares better in some episodes and worse in others: whether a gap is systematic, and
-    whose it is, is told by the intervals of `systematic_gaps`.
+    The null hypothesis is that the group does not matter in any episode. The test also rejects it
+    if each group is better off in some episodes and worse off in others. The intervals of
+    `systematic_gaps` show whether a gap is systematic, and which group has it.
 
-    A group whose rate is 0/0 in an episode is left out of it, and with it an episode that has
-    fewer than two groups left, in the same way under every permutation, which keeps the test
-    exact; a permutation that leaves nothing counts as at least as large.
+    A group whose rate is 0/0 in an episode is dropped there, and an episode with fewer than two
+    groups left is dropped. The same rule applies under every permutation, which keeps the test
+    exact. A permutation that leaves nothing counts as at least as large.
 
     Args:
         rates: Rates, as for `systematic_gaps`.
-        permuted: The same episodes' rates with the people's groups permuted within each, shape
-            (episodes, permutations, groups), or one such array per seed. People are the same in an
-            episode of every seed, so that permutation p of an episode has to be the same one
-            for all seeds: otherwise the test rejects too often.
+        permuted: Rates in the same episodes with people's groups permuted within each, shape
+            (episodes, permutations, groups), or one such array per seed. The people of an episode
+            are the same with every seed, so permutation p of an episode must be the same for all
+            seeds; otherwise the test rejects too often.
 
     Raises:
-        FairgymError: Arrays of other shapes, or such that do not belong together.
+        FairgymError: An array has another shape, or the shapes do not match.
 
     Examples:
         >>> import numpy as np
@@ -223,12 +223,12 @@ def gap_test(rates: Rates, permuted: Rates) -> GapTest:
 
 
 def _lengthened(episodes: np.ndarray, level: float) -> tuple[float, float]:
-    """What an interval gains below and above where episodes are skewed.
+    """Lengths added to an interval below and above if episodes are skewed.
 
-    Rare outcomes of a small group make few large differences, and the mean and its standard error
-    small at a time: t intervals then end too early on the side of the long tail. The end there is
+    Rare outcomes in a small group cause few large differences. The mean and its standard error are
+    then small together, and t intervals are too short on the side of the long tail. That limit is
     moved by Hall's (1983, Annals of Statistics 11:569) correction for the skewness g,
-    s g (2 t^2 + 1) / (6 n), where g is larger than normal samples show.
+    s g (2 t^2 + 1) / (6 n), if g is larger than in normal samples.
 
     Args:
         episodes: Difference of each episode; NaN where undefined.
@@ -263,7 +263,7 @@ def _spread(rates: np.ndarray) -> np.ndarray:
 
 
 def _mean(values: np.ndarray, axis: int) -> np.ndarray:
-    """Mean of what is defined; NaN without."""
+    """Mean of the defined values; NaN if there are none."""
     known = ~np.isnan(values)
     total, count = np.where(known, values, 0.0).sum(axis=axis), known.sum(axis=axis)
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
@@ -281,7 +281,7 @@ def _by_seed(rates: Rates, name: str, axes: int) -> np.ndarray:
 
     Args:
         rates: One array, or one per seed.
-        name: Its name in messages.
+        name: Name of the argument in messages.
         axes: Number of axes of one array.
     """
     single = np.ndim(rates[0]) == axes - 1 if len(rates) else False

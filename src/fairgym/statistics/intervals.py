@@ -1,4 +1,4 @@
-"""Statistics over seeds and episodes: means, interquartile means, intervals."""
+"""Statistics over seeds and episodes: means, interquartile means, confidence intervals."""
 
 import functools
 import math
@@ -14,15 +14,14 @@ Numbers = np.ndarray | Sequence[float | np.floating | Sequence[float] | np.ndarr
 
 
 def mean_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean of a sample and Student's t interval of it.
+    """Return the mean of a sample and its Student's t interval.
 
     Args:
-        values: independent values, such as one per episode or one per seed.
-        level: the share of such intervals that hold the true mean.
+        values: Independent values, such as one per episode or one per seed.
+        level: Confidence level.
 
     Returns:
-        `(mean, low, high)`. One value has no interval: its limits are NaN, as everything is for
-        no value at all.
+        `(mean, low, high)`. With one value the limits are NaN; without values all three are.
 
     Examples:
         >>> from fairgym.statistics import mean_interval
@@ -41,31 +40,31 @@ def mean_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, f
 
 
 def crossed_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean over seeds and episodes, with an interval for the luck of both.
+    """Return the mean over seeds and episodes, with an interval that covers the variation of both.
 
     The policies of all seeds are measured in the same episodes: a two-way random layout,
     y[s, e] = mean + seed[s] + episode[e] + rest[s, e], whose grand mean has the variance
     var(seed) / S + var(episode) / E + var(rest) / (S E). In mean squares that is
     (MS_seed + MS_episode - MS_rest) / (S E) (Searle, Casella and McCulloch 1992, Variance
     Components, section 4.3). Each source has its own Student's t, with S - 1 and E - 1 degrees of
-    freedom: half^2 = (t_S^2 MS_seed + t_E^2 max(MS_episode - MS_rest, 0)) / (S E), which holds the
-    mean at least as often as it says (Banerjee 1960, Sankhya 22), also with two or three seeds,
-    where Satterthwaite's degrees of freedom do not. It is never narrower than the interval over
-    seeds alone or over episodes alone.
+    freedom: half^2 = (t_S^2 MS_seed + t_E^2 max(MS_episode - MS_rest, 0)) / (S E). Its coverage is
+    at least the nominal level (Banerjee 1960, Sankhya 22), also with two or three seeds, where
+    Satterthwaite's degrees of freedom fail. It is never narrower than the interval over seeds
+    alone or over episodes alone.
 
     Args:
-        values: one array per seed with a value per episode, in the same order; or one array.
-            A value that is undefined is NaN.
-        level: the share of such intervals that hold the true mean.
+        values: One array per seed with a value per episode, in the same order; or one array.
+            Undefined values are NaN.
+        level: Confidence level.
 
     Returns:
-        `(mean, low, high)`. The mean of the seeds' means, each over the episodes in which it is
-        defined; seeds and episodes without any value are left out. Where single values are
-        missing the layout has holes, and MS_rest is taken as 0, which is cautious. One seed: as
-        `mean_interval`. A single episode has no interval: its limits are NaN.
+        `(mean, low, high)`. The mean is that of the seeds' means, each over the episodes in which
+        values are defined; seeds and episodes without any value are dropped. If single values are
+        missing, MS_rest is taken as 0, which is conservative. With one seed as `mean_interval`.
+        With a single episode the limits are NaN.
 
     Raises:
-        FairgymError: seeds with different numbers of episodes.
+        FairgymError: Seeds have different numbers of episodes.
 
     Examples:
         >>> from fairgym.statistics import crossed_interval
@@ -87,25 +86,25 @@ def crossed_interval(values: Numbers, level: float = 0.95) -> tuple[float, float
 def paired_interval(
     ours: Numbers, theirs: Numbers, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Mean difference of two policies in the same episodes, with its interval.
+    """Return the mean paired difference of two policies, with its interval.
 
-    Luck that both share drops out. Episodes are paired, seeds of the two are independent: the
+    Randomness that both share cancels. Episodes are paired, the seeds of both are independent. The
     variance of the difference is that of the episodes' differences of means over seeds, plus the
-    seeds' own variance on either side, without counting the rest of the layout twice; otherwise
+    variance between seeds on either side, without counting the rest of the layout twice; otherwise
     as `crossed_interval`. A policy with one evaluation (a fixed policy, one training run) adds no
-    variance of seeds: the interval then speaks of that policy.
+    variance between seeds: the interval is then about that policy only.
 
     Args:
-        ours: a value per episode, or one such array per seed.
-        theirs: the same of the other policy, in the same episodes in the same order.
-        level: the share of such intervals that hold the true mean.
+        ours: A value per episode, or one such array per seed.
+        theirs: Values of the other policy, in the same episodes in the same order.
+        level: Confidence level.
 
     Returns:
         `(mean, low, high)` of ours - theirs, over the episodes in which every value is defined.
-        NaN without such an episode; limits are NaN with a single one.
+        NaN without such an episode; the limits are NaN with a single one.
 
     Raises:
-        FairgymError: different numbers of episodes.
+        FairgymError: The numbers of episodes differ.
 
     Examples:
         >>> from fairgym.statistics import paired_interval
@@ -122,14 +121,14 @@ def paired_interval(
 
 
 def paired_episodes(ours: Numbers, theirs: Numbers) -> list[np.ndarray]:
-    """Tables (seeds, episodes) of two policies, of the episodes in which every value is defined.
+    """Return tables (seeds, episodes) of two policies, where every value is defined.
 
     Args:
-        ours: a value per episode, or one such array per seed.
-        theirs: the same of the other policy, in the same episodes in the same order.
+        ours: A value per episode, or one such array per seed.
+        theirs: Values of the other policy, in the same episodes in the same order.
 
     Raises:
-        FairgymError: different numbers of episodes.
+        FairgymError: The numbers of episodes differ.
     """
     sides = [by_seed(ours, "ours"), by_seed(theirs, "theirs")]
     counts = [side.shape[1] for side in sides]
@@ -143,14 +142,14 @@ def paired_episodes(ours: Numbers, theirs: Numbers) -> list[np.ndarray]:
 
 
 def by_seed(values: Numbers, name: str) -> np.ndarray:
-    """Values as a table (seeds, episodes).
+    """Return values as a table (seeds, episodes).
 
     Args:
-        values: a value per episode, or one such array per seed.
-        name: the name of the values in messages.
+        values: A value per episode, or one such array per seed.
+        name: Name of the values in messages.
 
     Raises:
-        FairgymError: seeds with different numbers of episodes.
+        FairgymError: Seeds have different numbers of episodes.
     """
     if len(values) == 0 or np.ndim(values[0]) == 0:
         return np.asarray(values, np.float64).reshape(1, -1)
@@ -163,18 +162,18 @@ def by_seed(values: Numbers, name: str) -> np.ndarray:
 
 
 def _half_width(tables: Sequence[np.ndarray], episodes: np.ndarray, level: float) -> float:
-    """Half an interval for the luck of episodes, and of the seeds of each table.
+    """Half the width of an interval over episodes, and over the seeds of each table.
 
     Args:
-        tables: values (seeds, episodes), of one policy or of the two sides of a difference.
-        episodes: the mean (difference) of each episode.
-        level: the share of intervals that hold the mean.
+        tables: Values (seeds, episodes) of one policy, or of the two sides of a difference.
+        episodes: Mean (difference) of each episode.
+        level: Confidence level.
     """
     count = episodes.size
     if count < 2:
         return math.nan
     t_episodes = t_quantile(level, count - 1)
-    luck = float(episodes.var(ddof=1)) / count
+    between = float(episodes.var(ddof=1)) / count
     seeds = rest = 0.0
     for table in tables:
         several = len(table)
@@ -185,32 +184,32 @@ def _half_width(tables: Sequence[np.ndarray], episodes: np.ndarray, level: float
         residual = table - means - table.mean(axis=0) + means.mean()
         if np.isfinite(residual).all():
             rest += float(np.sum(residual**2)) / ((several - 1) * (count - 1)) / (several * count)
-    crossed = seeds + t_episodes**2 * max(luck - rest, 0.0)
-    return math.sqrt(max(crossed, t_episodes**2 * luck))
+    crossed = seeds + t_episodes**2 * max(between - rest, 0.0)
+    return math.sqrt(max(crossed, t_episodes**2 * between))
 
 
 @functools.cache
 def t_quantile(level: float, degrees: int) -> float:
-    """The t with P(|T| < t) = level for Student's distribution."""
+    """Return the t with P(|T| < t) = level for Student's distribution."""
     from scipy.special import stdtrit  # here: `import fairgym` is quick without it
 
     return float(stdtrit(degrees, (1.0 + level) / 2.0))
 
 
 def interquartile_mean(values: Numbers, axis: int | None = None) -> Any:
-    """Mean of the middle half: a quarter of the values is cut off at each end.
+    """Return the mean of the middle half: a quarter of the values is trimmed at each end.
 
-    A quarter of n values is rounded down (of 5 seeds one at each end, of 3 none), as by
-    `scipy.stats.trim_mean(values, 0.25)`. It depends less on one lucky seed than the mean, and
-    uses more of few seeds than the median (Agarwal et al. 2021).
+    A quarter of n values is rounded down (of 5 seeds one at each end, of 3 none), as in
+    `scipy.stats.trim_mean(values, 0.25)`. It depends less on a single outlying seed than the mean,
+    and uses more of few seeds than the median (Agarwal et al. 2021).
 
     Args:
-        values: numbers.
-        axis: the axis that they lie along; None for all numbers together.
+        values: Numbers.
+        axis: Axis of the sample; None for all numbers together.
 
     Returns:
-        A number without `axis`, else an array without that axis. NaN for no values, and where
-        one of them is NaN: it must not pass for the best or the worst and be cut off.
+        A number without `axis`, else an array without that axis. NaN without values, and if any
+        value is NaN: it must not be trimmed as the best or the worst.
 
     Examples:
         >>> from fairgym.statistics.intervals import interquartile_mean
@@ -235,18 +234,18 @@ def bootstrap_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> tuple[Any, Any, Any]:
-    """A statistic over runs, with its stratified bootstrap percentile interval.
+    """Return a statistic over runs, with its stratified bootstrap percentile interval.
 
-    Runs are sampled anew, with replacement, within each stratum (task), so that every resample has
-    as many runs of each task as there are.
+    Runs are resampled with replacement within each stratum (task), so every resample has the
+    original number of runs of each task.
 
     Args:
-        strata: one array with a first axis over runs, or a list of such arrays, one per task.
-            Further axes (epochs, say) are kept: each of their places has its own interval.
-        statistic: takes an array and the axis that the runs of all tasks lie along.
-        level: the share of resamples inside the interval.
-        resamples: number of resamples.
-        seed: seed of the resampling.
+        strata: One array with a first axis over runs, or a list of such arrays, one per task.
+            Further axes (such as epochs) are kept, with an interval for each entry.
+        statistic: Function of an array and of the axis over the runs of all tasks.
+        level: Share of resamples inside the interval.
+        resamples: Number of resamples.
+        seed: Seed of the resampling.
 
     Returns:
         `(estimate, low, high)`, numbers or arrays. The limits are NaN if no task has two runs.

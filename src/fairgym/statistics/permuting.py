@@ -1,4 +1,4 @@
-"""Disparities that luck alone makes: the people's groups permuted, what happened to them kept."""
+"""Null distributions of disparities: people's groups permuted, their outcomes kept."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,7 +11,7 @@ from fairgym.fairness.metrics import Metric, Rate, rates_of
 
 
 def compared_by_group(env: Environment) -> Mapping[str, Metric]:
-    """Disparities between the groups by name: those whose null permutations of groups give."""
+    """Return the disparities between groups whose null distribution permutations can give."""
     counted = group_counts(env)
 
     def of_groups(metric: Metric) -> bool:
@@ -22,17 +22,17 @@ def compared_by_group(env: Environment) -> Mapping[str, Metric]:
 
 
 def raw_value(metric: Metric, totals: PyTree) -> Float[Array, ""]:
-    """Raw value of a metric."""
+    """Return the raw value of a metric."""
     return metric.value(totals)
 
 
 def known_value(metric: Metric, totals: PyTree) -> Float[Array, ""]:
-    """Raw value of a metric; NaN where it is 0/0."""
+    """Return the raw value of a metric; NaN where it is 0/0."""
     return jnp.where(metric.defined(totals), metric.value(totals), jnp.nan)
 
 
 def known_rates(rate: Rate, totals: PyTree) -> Float[Array, " groups"]:
-    """The rate of each group; NaN where it is 0/0."""
+    """Return the rate of each group; NaN where it is 0/0."""
     return jnp.where(rate.denominators(totals) > 0, rate.per_group(totals), jnp.nan)
 
 
@@ -45,24 +45,24 @@ def permuted(
     groups: int | None = None,
     value: Callable[[Metric, PyTree], PyTree] = raw_value,
 ) -> dict[str, PyTree]:
-    """Raw value of each disparity under random permutations of the people's groups.
+    """Return the raw value of each disparity under random permutations of people's groups.
 
-    The null distribution of a permutation test (E. J. G. Pitman, Significance Tests Which May be
-    Applied to Samples From any Populations, 1937): everybody keeps what happened to them, and the
-    sizes of the groups stay, so that nothing but luck links the two.
+    This is the null distribution of a permutation test (E. J. G. Pitman, Significance Tests Which
+    May be Applied to Samples From any Populations, 1937). People keep their outcomes and groups
+    their sizes, so outcomes and groups are independent.
 
     Args:
-        env: the environment.
-        tallies: component sums, one number per person (`rollout` with `tally`).
-        group: group of each person, or part of a partition.
-        key: a JAX key.
-        permutations: their number.
-        groups: number of groups, or of parts; that of the environment's groups if None.
-        value: what is taken of a disparity; its raw value, in which the rate of a group that
-            nobody counts for is 0, as objectives take it.
+        env: Environment of the episode.
+        tallies: Component sums, one number per person (`rollout` with `tally`).
+        group: Group of each person, or subgroup of an attribute.
+        key: JAX key.
+        permutations: Number of permutations.
+        groups: Number of groups or subgroups; that of the environment's groups if None.
+        value: Function of a disparity and the totals. By default the raw value, in which a rate
+            of 0/0 is 0, as in objectives.
 
     Returns:
-        Name of a disparity -> what is taken of it, with a first axis over permutations.
+        Name of a disparity -> values of the function, with a first axis over permutations.
     """
     groups = len(env.spec.groups) if groups is None else groups
     metrics = compared_by_group(env)
@@ -77,8 +77,8 @@ def permuted(
 def _shuffled(key: PRNGKeyArray, group: Int[Array, " people"], groups: int) -> Array:
     """The groups in random order.
 
-    Random numbers are sorted whose last bits are the group, which takes an eighth of the time of
-    `jax.random.permutation`; the other bits of two people are equal once in 2^31, for two groups.
+    Sorts random numbers whose last bits are the group, in an eighth of the time of
+    `jax.random.permutation`. With two groups, the other bits of two people are equal once in 2^31.
     """
     last = jnp.uint32((1 << (groups - 1).bit_length()) - 1)
     lot = jax.random.bits(key, group.shape, jnp.uint32) & ~last

@@ -1,4 +1,4 @@
-"""Intervals of shares: of quantities that are 0 or 1 in every episode, such as bankruptcy."""
+"""Intervals of shares, for quantities that are 0 or 1 in every episode, such as bankruptcy."""
 
 import functools
 import math
@@ -15,22 +15,23 @@ from fairgym.statistics.intervals import (
 
 
 def share_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:
-    """Share of ones among zeros and ones, with Clopper and Pearson's exact interval.
+    """Return the share of ones among zeros and ones, with Clopper and Pearson's exact interval.
 
-    It lies in [0, 1], is not a point where all values are alike, and holds every true share at
-    least as often as it says (C. J. Clopper and E. S. Pearson 1934; R. G. Newcombe 1998, Statistics
-    in Medicine 17:857, method 5). One seed: the interval of a binomial share of its episodes.
-    Values of several seeds in the same episodes are no independent ones: the interval is that of as
-    many independent values as have the variance of `crossed_interval` (Korn and Graubard 1998,
-    Survey Methodology 24:193); where all values are alike, of as many as there are episodes; and of
-    no more than there are, less what the degrees of freedom of the seeds take off.
+    The interval is within [0, 1], has a width even if all values are equal, and covers the true
+    share at least at the nominal level (C. J. Clopper and E. S. Pearson 1934; R. G. Newcombe 1998,
+    Statistics in Medicine 17:857, method 5). With one seed it is the interval of a binomial share
+    of the episodes. Values of several seeds in the same episodes are not independent. The interval
+    is then based on an effective number of values: the number of independent values with the
+    variance of `crossed_interval` (Korn and Graubard 1998, Survey Methodology 24:193), or the
+    number of episodes if all values are equal. It is at most the number of values, reduced for the
+    degrees of freedom of the seeds.
 
     Args:
         values: Zeros and ones, one per episode, or one such array per seed; NaN where undefined.
-        level: Share of such intervals that hold the true share.
+        level: Confidence level.
 
     Returns:
-        `(share, low, high)`; NaN for no value at all.
+        `(share, low, high)`; NaN without values.
 
     Examples:
         >>> from fairgym.statistics import share_interval
@@ -52,24 +53,25 @@ def share_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, 
 def share_difference(
     ours: Numbers, theirs: Numbers, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Difference of two policies' shares in the same episodes, with Newcombe's interval.
+    """Return the paired difference of two policies' shares, with Newcombe's interval.
 
-    It joins Wilson's intervals of the two by the correlation of the pairs (R. G. Newcombe 1998,
-    Statistics in Medicine 17:2635, method 10), lies in [-1, 1], and is not a point where the
-    policies differ in every episode or in none. With several seeds Wilson's intervals are of as
-    many values as in `share_interval`, and episodes are paired by their means over seeds.
+    It combines the Wilson intervals of both with the correlation of the pairs (R. G. Newcombe 1998,
+    Statistics in Medicine 17:2635, method 10). It is within [-1, 1], and has a width even if the
+    policies differ in every episode or in none. With several seeds, Wilson's intervals use the
+    effective number of values of `share_interval`, and episodes are paired by their means over
+    seeds.
 
     Args:
         ours: Zeros and ones, one per episode, or one such array per seed; NaN where undefined.
-        theirs: The same of the other policy, in the same episodes in the same order.
-        level: Share of such intervals that hold the true difference.
+        theirs: Values of the other policy, in the same episodes in the same order.
+        level: Confidence level.
 
     Returns:
         `(difference, low, high)` of ours - theirs, over the episodes in which every value is
         defined; NaN without such an episode.
 
     Raises:
-        FairgymError: Different numbers of episodes.
+        FairgymError: The numbers of episodes differ.
 
     Examples:
         >>> from fairgym.statistics import share_difference
@@ -100,11 +102,11 @@ def share_difference(
 
 
 def _share(table: np.ndarray, level: float) -> tuple[float, float]:
-    """Share of ones, and the number of independent values that know as much of it.
+    """Share of ones, and the effective number of independent values.
 
     Args:
         table: Zeros and ones (seeds, episodes); NaN where undefined.
-        level: Share of intervals that hold the true share.
+        level: Confidence level.
     """
     known = np.isfinite(table)
     table = table[known.any(axis=1)][:, known.any(axis=0)]
@@ -122,25 +124,25 @@ def _share(table: np.ndarray, level: float) -> tuple[float, float]:
 
 
 def _wilson(share: float, number: float, level: float) -> tuple[float, float]:
-    """Wilson's score interval of a share of so many independent values."""
+    """Wilson's score interval of a share of `number` independent values."""
     if math.isnan(share):
         return math.nan, math.nan
     square = _normal_quantile(level) ** 2 / number
     centre = share + square / 2.0
     half = math.sqrt(square * (share * (1.0 - share) + square / 4.0))
     low, high = (centre - half) / (1.0 + square), (centre + half) / (1.0 + square)
-    # rounding: the interval holds the share, and ends at 0 or 1 where the share does
+    # against rounding: the interval contains the share, and ends at 0 or 1 if the share is that
     return max(min(low, share), 0.0), min(max(high, share), 1.0)
 
 
 def _variance(share: float, number: float) -> float:
-    """Variance of a share of so many independent values."""
+    """Variance of a share of `number` independent values."""
     return share * (1.0 - share) / number
 
 
 @functools.cache
 def _normal_quantile(level: float) -> float:
-    """The z with P(|Z| < z) = level for the standard normal distribution."""
+    """Return the z with P(|Z| < z) = level for the standard normal distribution."""
     from scipy.special import ndtri  # here: `import fairgym` is quick without it
 
     return float(ndtri((1.0 + level) / 2.0))

@@ -1,4 +1,4 @@
-"""Plans of many runs, and the engines that train them: folders by configuration, resumed."""
+"""Sweeps: plans of many runs, engines that train and resume them, and analysis of results."""
 
 from fairgym.sweeps.analysis import (
     Front,

@@ -1,7 +1,7 @@
-"""A worker process: it trains the runs that it is given, one after another.
+"""A worker process, which trains the runs it receives one after another.
 
 It answers with tuples whose first entry is one of the words below. It ends when the process that
-began it has gone, however that one ended, for the pipe between them is closed then.
+started it has ended for whatever reason, because that closes the pipe between them.
 """
 
 import contextlib
@@ -20,21 +20,21 @@ from fairgym.sweeps.plan import Planned
 from fairgym.utils.plugins import import_plugin, reason_of
 
 READY, PROGRESS, FINISHED, FAILED, STOPPED = "ready", "progress", "finished", "failed", "stopped"
-STOP = "stop"  # what it is told instead of an order
+STOP = "stop"  # message to the worker, instead of a run
 
 
 def work(pipe: Connection, devices: int) -> None:
-    """Train what the pipe orders, for as long as it is open.
+    """Train the runs that arrive through the pipe, as long as it is open.
 
     Args:
-        pipe: Connection to the process that began this one.
-        devices: Number of processor devices of that process: results are rounded differently on
-            another number. 0 where it computes on something else than the processor.
+        pipe: Connection to the process that started this one.
+        devices: Number of CPU devices of that process, because another number rounds differently.
+            0 if it does not compute on the CPU.
     """
-    # A terminal's Ctrl-C reaches all processes; the one that began this one passes it on.
+    # A terminal's Ctrl-C reaches all processes; the parent process passes it on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if devices and "host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
-        with contextlib.suppress(RuntimeError):  # a script has set JAX up as it did there
+        with contextlib.suppress(RuntimeError):  # a script has already initialised JAX
             jax.config.update("jax_num_cpu_devices", devices)
     orders: queue.SimpleQueue[Planned] = queue.SimpleQueue()
     stop = threading.Event()
@@ -45,12 +45,12 @@ def work(pipe: Connection, devices: int) -> None:
 
 
 def _listen(pipe: Connection, orders: "queue.SimpleQueue[Planned]", stop: threading.Event) -> None:
-    """Thread that hears what is said while a compiled program runs."""
+    """Receive messages in a thread, also while a compiled program runs."""
     while True:
         try:
             message = pipe.recv()
         except (EOFError, OSError):
-            os._exit(0)  # what a run folder holds is whole at every moment
+            os._exit(0)  # run folders are consistent at every moment
         if message == STOP:
             stop.set()
         else:
@@ -58,7 +58,7 @@ def _listen(pipe: Connection, orders: "queue.SimpleQueue[Planned]", stop: thread
 
 
 def _outcome(order: Planned, pipe: Connection, stop: threading.Event) -> tuple[str, ...]:
-    """Train one run, and tell how it ended."""
+    """Train one run, and return how it ended."""
 
     def progress(epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:
         pipe.send((PROGRESS, epoch, epochs, line))
@@ -67,7 +67,7 @@ def _outcome(order: Planned, pipe: Connection, stop: threading.Event) -> tuple[s
 
     try:
         for module in order.imports:
-            if module != "__main__":  # a script, which was read when this process began
+            if module != "__main__":  # a script, imported when this process started
                 import_plugin(module)
         order.train(progress)
     except KeyboardInterrupt:

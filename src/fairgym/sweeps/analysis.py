@@ -1,4 +1,4 @@
-"""Analysis of sweeps: settings over seeds, and those that none beats.
+"""Analysis of sweeps: settings over seeds, and Pareto fronts.
 
 All functions take the rows of `results_of` and the names of the settings that differ.
 """
@@ -17,19 +17,19 @@ from fairgym.sweeps.sweeping import FINISHED
 
 RESAMPLES = 2000  # of the seeds of each setting
 LEVEL = 0.95
-FEW_SEEDS = 3  # up to so many are told one by one beside their interval
+FEW_SEEDS = 3  # up to this number, values of single seeds are shown beside their interval
 
 
 def measures_of(rows: Sequence[Row]) -> list[str]:
-    """Names of the columns that hold what runs came to."""
+    """Return the names of the columns with results of runs."""
     return [name for name in (rows[0] if rows else ()) if is_measure(name)]
 
 
 def measure_named(rows: Sequence[Row], name: str, field: str) -> str:
-    """Column of a measure that a user names, such as "profit" for "metrics/profit".
+    """Return the column of a measure that a user names, such as "profit" for "metrics/profit".
 
     Raises:
-        FairgymError: There is no such measure in the rows.
+        FairgymError: The rows have no such measure.
     """
     known = measures_of(rows)
     for column in (name, METRICS + name, GAPS + name):
@@ -40,13 +40,13 @@ def measure_named(rows: Sequence[Row], name: str, field: str) -> str:
 
 
 def by_setting(rows: Sequence[Row], names: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each setting, over its finished runs.
+    """Return a row for each setting, over its finished runs.
 
     Returns:
-        The settings by name, "seeds", the number of finished runs, and for each measure M its
-        interquartile mean as "M", and the limits of its bootstrap 95% interval as "M/low" and
-        "M/high": None where it is undefined, as are the limits with one seed. "M/values" has the
-        values of two or three seeds, over which an interval says little; None with fewer or more.
+        Rows with the settings by name, "seeds" (the number of finished runs), and for each measure
+        M its interquartile mean as "M" and the limits of its bootstrap 95% CI as "M/low" and
+        "M/high". They are None where undefined; with one seed the limits are None. "M/values" has
+        the values of two or three seeds, for which an interval says little; otherwise None.
     """
     found = []
     for settings, several in _grouped(rows, names):
@@ -64,19 +64,20 @@ def by_setting(rows: Sequence[Row], names: Sequence[str]) -> list[dict[str, Any]
     return found
 
 
-# ---------------------------------------------------------------- what none beats
+# ---------------------------------------------------------------- Pareto front
 
 
 class Point(NamedTuple):
-    """A setting by two measures.
+    """A setting in the plane of two measures.
 
     Attributes:
         settings: The settings that differ, by name.
-        seeds: Number of its runs.
+        seeds: Number of runs.
         x: Interquartile mean of the first measure.
-        y: Interquartile mean of the second.
-        optimal: True if no other setting is at least as good in both and better in one.
-        probability: Share of the resamples of seeds in which it is so.
+        y: Interquartile mean of the second measure.
+        optimal: Whether it is on the Pareto front: no other setting is at least as good in both
+            measures and better in one.
+        probability: Bootstrap probability that it is on the front, over resampled seeds.
     """
 
     settings: Mapping[str, object]
@@ -88,14 +89,14 @@ class Point(NamedTuple):
 
 
 class Front(NamedTuple):
-    """The Pareto front of a sweep, for two measures of which more is better.
+    """The Pareto front of a sweep in two measures; higher is better in both.
 
     Attributes:
-        points: All settings, the best in the first measure first.
-        reference: The point (x, y) that the hypervolume is counted from.
+        points: All settings, ordered by the first measure from the best.
+        reference: Reference point (x, y) of the hypervolume.
         hypervolume: Area between the reference and the front.
-        low: Lower limit of its bootstrap 95% interval.
-        high: Upper limit.
+        low: Lower limit of its bootstrap 95% CI.
+        high: Upper limit of its bootstrap 95% CI.
     """
 
     points: list[Point]
@@ -113,18 +114,18 @@ def pareto(
     reference: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> Front:
-    """The settings that no other one beats in two measures, and how surely.
+    """Return the Pareto front of two measures, with the probability that each setting is on it.
 
-    A setting's runs are resampled with replacement, x and y of a run together, and the front is
-    found anew among the interquartile means: 2,000 times.
+    The bootstrap resamples the runs of each setting with replacement, x and y of a run together,
+    and finds the front of the interquartile means, 2,000 times.
 
     Args:
-        rows: The runs; those that are not finished, or lack one of the measures, do not count.
-        names: The settings that differ.
-        x: Column of the first measure, more is better.
-        y: Column of the second.
-        reference: Point that the hypervolume is counted from; by default the worst of all
-            settings in each measure.
+        rows: Runs; those that are not finished or lack one of the measures do not count.
+        names: Settings that differ.
+        x: Column of the first measure; higher is better.
+        y: Column of the second measure; higher is better.
+        reference: Reference point of the hypervolume; by default the worst value of all settings
+            in each measure.
         seed: Seed of the resampling.
 
     Raises:
@@ -167,7 +168,7 @@ def pareto(
 
 
 def _grouped(rows: Sequence[Row], names: Sequence[str]) -> list[tuple[dict[str, Any], list[Row]]]:
-    """Settings in their order, each with its finished runs."""
+    """Settings in order, each with its finished runs."""
     found: dict[tuple[Any, ...], tuple[dict[str, Any], list[Row]]] = {}
     for row in rows:
         settings = {name: row[name] for name in names}

@@ -1,8 +1,8 @@
-"""Engines: what trains the runs of a plan, in this process or in several.
+"""Engines that train the runs of a plan, in this process or in several.
 
-Results are the same bits whichever engine trains. A worker process has as many devices as this one,
-for an algorithm that spreads its episodes over devices rounds sums differently on another number of
-them; and as many threads, for so do products of large matrices.
+Results are the same bits with either engine. A worker process has the same number of devices as
+this one, because algorithms that spread episodes over devices round sums differently on another
+number. It has the same number of threads, because products of large matrices do so too.
 """
 
 import contextlib
@@ -24,27 +24,27 @@ from fairgym.training.loop import Progress
 from fairgym.utils import interrupts
 from fairgym.utils.plugins import reason_of
 
-RETRIES = 3  # of a run whose worker dies
+RETRIES = 3  # of a run whose worker died
 PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
 
 
 def devices() -> int:
-    """Number of processor devices, which results follow; 0 for cards, which have their own."""
+    """Return the number of CPU devices, on which rounding depends; 0 if JAX uses GPUs."""
     return jax.local_device_count() if jax.default_backend() == "cpu" else 0
 
 
 def failure_by(error: Exception, one: Planned) -> Failed:
-    """Return what became of a run that an error ended, and write a bug's traceback to stderr."""
+    """Return the failure of a run; print the traceback if the error is a bug."""
     if not isinstance(error, FairgymError):
         traceback.print_exception(error)
     return Failed(one, reason_of(error))
 
 
 def failure_of(failed: Sequence[Failed], runs: int) -> FairgymError:
-    """Return one error for all runs that failed.
+    """Return one error for all failed runs.
 
     Args:
-        failed: The failures.
+        failed: Failures of runs.
         runs: Number of all runs.
     """
     labels: dict[str, list[str]] = {}
@@ -60,12 +60,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class Local:
-    """Training in this process, one run after another; equal programs are compiled once."""
+    """Training in this process, one run after another. Equal programs are compiled once."""
 
     def run(
         self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
     ) -> list[Failed]:
-        """Train as `Engine.run` tells."""
+        """Train as in `Engine.run`."""
         failed = []
         for one in unfinished(planned):
             try:
@@ -79,10 +79,10 @@ class Local:
 class Processes:
     """Training in worker processes, each of which trains one run at a time.
 
-    A worker that dies is replaced, and its run taken up again from its last checkpoint, up to three
-    times. Ctrl-C stops every run after its epoch; no worker outlives this process. Programs that
-    one worker has compiled are found by the others, so the runs are handed out such that no two
-    compile the same one while there is something else to do.
+    A worker that dies is replaced, and its run continues from its last checkpoint, up to three
+    times. Ctrl-C stops every run after its epoch, and no worker outlives this process. Workers
+    reuse programs that others have compiled. So runs are distributed such that two workers do not
+    compile the same program at a time if there is other work.
 
     Args:
         workers: Largest number of processes.
@@ -90,14 +90,13 @@ class Processes:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        # Several processes share a graphics card only if none of them, nor this one, takes all of
-        # its memory when it begins.
+        # Processes can share a GPU only if none of them allocates all of its memory at the start.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
     def run(
         self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
     ) -> list[Failed]:
-        """Train as `Engine.run` tells.
+        """Train as in `Engine.run`.
 
         Raises:
             FairgymError: No worker can be started.
@@ -119,7 +118,7 @@ class Processes:
 
 
 class _Worker:
-    """A worker process, seen from the one that began it."""
+    """A worker process, seen from its parent process."""
 
     def __init__(self, devices: int) -> None:
         context = multiprocessing.get_context("spawn")
@@ -136,25 +135,25 @@ class _Worker:
         self.shown = contextlib.ExitStack()
 
     def begin(self, one: Planned, show: Show) -> None:
-        """Give it a run."""
+        """Send it a run."""
         self.task, self.compiled = one, False
         self.programs.add(one.program)
         self.progress = self.shown.enter_context(show(one))
         self.tell(one.elsewhere())
 
     def tell(self, message: object) -> None:
-        """Send it something; that it has died is noticed when it is listened to."""
+        """Send it a message; if it has died, `hear` notices."""
         with contextlib.suppress(OSError):
             self.pipe.send(message)
 
     def let_go(self) -> Planned | None:
-        """Return the run that it had, which it has no more."""
+        """Take its run from it."""
         self.shown.close()
         task, self.task, self.progress = self.task, None, None
         return task
 
     def end(self) -> None:
-        """End it, wherever it is."""
+        """Kill it."""
         self.shown.close()
         self.pipe.close()
         self.process.kill()
@@ -162,7 +161,7 @@ class _Worker:
 
 
 class _Crew:
-    """The worker processes of one plan, and what is left to do."""
+    """The worker processes of one plan, and the runs that are left."""
 
     def __init__(
         self, waiting: list[Planned], size: int, show: Show, say: Callable[[str], None]
@@ -176,11 +175,11 @@ class _Crew:
 
     @property
     def busy(self) -> bool:
-        """True while something is left to do."""
+        """Whether runs are left or being trained."""
         return bool(self.waiting) or any(worker.task for worker in self.workers)
 
     def hand_out(self) -> None:
-        """Give every idle worker a run, and begin workers where some are missing."""
+        """Give every idle worker a run, and start missing workers."""
         for worker in self.workers:
             if self.waiting and worker.ready and worker.task is None:
                 one = self._choose(worker)
@@ -191,7 +190,7 @@ class _Crew:
             self.workers.append(_Worker(self.devices))
 
     def _choose(self, worker: _Worker) -> Planned:
-        """The first run of a program that the worker has, else of one that none is compiling."""
+        """Choose a run whose program the worker has, else one that no worker is compiling."""
         compiling = {w.task.program for w in self.workers if w.task and not w.compiled}
 
         def cost(one: Planned) -> int:
@@ -200,7 +199,7 @@ class _Crew:
         return min(self.waiting, key=cost)
 
     def hear(self, seconds: float | None) -> None:
-        """Listen to the workers for this long, or until one says something; None: any time."""
+        """Wait for messages of the workers for so many seconds, or without limit if None."""
         talking = connection.wait([worker.pipe for worker in self.workers], seconds)
         for worker in [worker for worker in self.workers if worker.pipe in talking]:
             try:
@@ -224,7 +223,7 @@ class _Crew:
                 self.say(f"{task.label} failed: {rest[0]}")
 
     def _lose(self, worker: _Worker) -> None:
-        """Take note of a death, and put the dead worker's run first in the queue."""
+        """Remove a dead worker, and put its run first in the queue."""
         self.workers.remove(worker)
         worker.process.join()  # only then are the locks of its run folder free
         cause, task = _cause(worker.process.exitcode), worker.let_go()
@@ -233,38 +232,38 @@ class _Crew:
             self.stillborn += 1
             if self.stillborn > RETRIES:
                 raise FairgymError(
-                    f"worker processes end before they begin ({cause}); each needs"
-                    ' memory, and a script needs `if __name__ == "__main__":` before what trains'
+                    f"worker processes end before they start to train ({cause}): each needs memory"
+                    ' of its own, and a script needs `if __name__ == "__main__":` around training'
                 )
         if task is None:
             return
         deaths = self.deaths[task.folder] = self.deaths.get(task.folder, 0) + 1
         if deaths <= RETRIES:
             self.waiting.insert(0, task.again())
-            self.say(f"{task.label}: its process died ({cause}); another one takes it up again")
+            self.say(f"{task.label}: its process died ({cause}); a new process continues it")
         else:
             sentence = f"its process died {deaths} times ({cause})"
-            self.failed.append(Failed(task, f"{sentence}; perhaps fewer workers help"))
-            self.say(f"{task.label}: {sentence}; it is given up")
+            self.failed.append(Failed(task, f"{sentence}; fewer workers may help"))
+            self.say(f"{task.label}: {sentence}; giving up")
 
     def stop(self) -> None:
-        """Let every run end its epoch and keep it; those that wait are not begun."""
+        """Let every run finish and save its epoch; do not start waiting runs."""
         self.waiting.clear()
         for worker in self.workers:
-            worker.progress = None  # what shows it may be what was interrupted
+            worker.progress = None  # the display may have been interrupted
             worker.tell(_worker.STOP)
         while self.busy:
             self.hear(None)
-            self.waiting.clear()  # of a worker that died meanwhile
+            self.waiting.clear()  # the run of a worker that died meanwhile
 
     def end(self) -> None:
-        """End all workers."""
+        """Kill all workers."""
         for worker in self.workers:
             worker.end()
 
 
 def _cause(code: int | None) -> str:
-    """End of a process, in words."""
+    """Why a process ended, in words."""
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
             return f"killed by {signal.Signals(-code).name}"
@@ -273,13 +272,13 @@ def _cause(code: int | None) -> str:
 
 @contextlib.contextmanager
 def _deaf() -> Iterator[None]:
-    """Begin a process that never hears a terminal's Ctrl-C, not even while it starts."""
+    """Context to start a process that never receives a terminal's Ctrl-C, not even at its start."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # which sets the mask itself, if the first process begins it
+    resource_tracker.ensure_running()  # it would change the mask
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,4 @@
-"""Plans of runs: their folders, which are finished, and what an engine is that trains the rest."""
+"""Plans of runs with their folders, and the protocol of engines that train them."""
 
 import contextlib
 import dataclasses
@@ -24,16 +24,16 @@ from fairgym.utils import make
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """One run.
+    """One planned run.
 
     Attributes:
-        config: Complete configuration, seed included.
-        folder: Its run folder.
-        label: The run in words.
-        resume: True if what was begun in the folder goes on.
-        overwrite: True if it is replaced.
-        imports: Modules that another process imports first: they register its environment and
-            algorithm.
+        config: Complete configuration, including the seed.
+        folder: Run folder.
+        label: Name of the run in words.
+        resume: Whether to continue what was begun in the folder.
+        overwrite: Whether to replace what is in the folder.
+        imports: Modules that another process must import first, because they register the
+            environment or algorithm.
     """
 
     config: RunConfig
@@ -45,17 +45,17 @@ class Planned:
 
     @property
     def finished(self) -> bool:
-        """True if there is nothing left to train."""
+        """Whether nothing is left to train."""
         folder = RunFolder(self.folder)
         trained = self.resume and folder.kind() == "run" and bool(folder.read_summary())
         return trained and not folder.is_extended_by(self.config)
 
     @cached_property
     def program(self) -> str:
-        """Name of what is compiled for it.
+        """Key of the compiled program.
 
-        Equal for runs that differ in nothing but their seeds and numbers of parameters, which a
-        program takes as its input.
+        It is equal for runs that differ only in seeds and in values of parameters, which are inputs
+        of the program.
         """
         content = self.config.as_json()
         content.pop("seed")
@@ -63,7 +63,7 @@ class Planned:
         return json.dumps(content, sort_keys=True)
 
     def train(self, progress: Progress | None = None) -> None:
-        """Train it; `progress` as for `fairgym.training.train`."""
+        """Train the run; `progress` as for `fairgym.training.train`."""
         train(
             self.config,
             self.folder,
@@ -73,27 +73,27 @@ class Planned:
         )
 
     def elsewhere(self) -> "Planned":
-        """The same run for another process: with its imports, and a folder from the root."""
+        """Return the run for another process, with its imports and an absolute folder."""
         modules = needed_modules(self.config)
         return dataclasses.replace(self, folder=self.folder.absolute(), imports=modules)
 
     def again(self) -> "Planned":
-        """The same run after it was cut off: what it has begun goes on."""
+        """Return the run as it continues after an interruption."""
         if self.overwrite and not RunFolder(self.folder).replacement.config.exists():
             return self
         return dataclasses.replace(self, resume=True, overwrite=False)
 
 
-# A run -> a context that yields the `progress` of `train`.
+# Run -> context that yields the `progress` of `train`.
 Show = Callable[[Planned], contextlib.AbstractContextManager[Progress]]
 
 
 class Failed(NamedTuple):
-    """A run that could not be trained.
+    """A run that failed.
 
     Attributes:
         run: The run.
-        sentence: The reason.
+        sentence: Reason of the failure.
     """
 
     run: Planned
@@ -102,23 +102,22 @@ class Failed(NamedTuple):
 
 @runtime_checkable
 class Engine(Protocol):
-    """Training of the runs of a plan."""
+    """Protocol of classes that train the runs of a plan."""
 
     def run(
         self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
     ) -> list[Failed]:
-        """Train each run that is not finished; what was begun before goes on.
+        """Train each run that is not finished; continue runs that were begun.
 
-        A run that fails, by whatever exception, does not keep the others from being trained.
+        A run that fails with any exception does not stop the others.
 
         Args:
-            planned: The runs.
-            show: A run -> a context that yields its progress.
-            say: Called with a line about what happens besides.
+            planned: Runs of the plan.
+            show: Run -> context that yields its progress.
+            say: Called with further messages, a line each.
 
         Returns:
-            The runs that failed by an error of their own, which are not tried again, and those
-            that were given up.
+            The runs that failed, by their own errors or because their processes died repeatedly.
         """
         ...
 
@@ -126,10 +125,10 @@ class Engine(Protocol):
 def plan(
     configs: Mapping[str, RunConfig], seeds: Sequence[int], out: Path
 ) -> dict[str, list[Planned]]:
-    """Return the runs of these configurations by key, one per seed; nothing is written.
+    """Return the runs of these configurations by key, one per seed, without writing anything.
 
     Raises:
-        FairgymError: a configuration that cannot be built, or a folder with something else in it.
+        FairgymError: A configuration cannot be built, or a folder holds something else.
     """
     jobs = {key: config.build() for key, config in configs.items()}
     labels = _labels({key: job.config for key, job in jobs.items()})
@@ -156,9 +155,9 @@ def plan_seeds(
     """Return the runs of one configuration with several seeds, in `out`/seed-N.
 
     Args:
-        config: Configuration of the runs; its own seed does not count.
-        out: The folder that holds the run folders.
-        seeds: The seeds.
+        config: Configuration of the runs; its seed is ignored.
+        out: Folder for the run folders.
+        seeds: Seeds of the runs.
         resume: As for `fairgym.train`.
         overwrite: As for `fairgym.train`.
 
@@ -178,9 +177,9 @@ def plan_seeds(
 
 
 def folder_name(config: RunConfig) -> str:
-    """Readable name with a hash of the complete configuration without its seed.
+    """Return a readable name with a hash of the complete configuration without its seed.
 
-    Equal configurations of different experiments have one folder, others never do.
+    Equal configurations of different experiments share a folder, different ones never do.
     """
     content = config.as_json()
     content.pop("seed")
@@ -193,7 +192,7 @@ def folder_name(config: RunConfig) -> str:
 
 
 def label_of(config: RunConfig) -> str:
-    """Configuration in a few words."""
+    """Return a configuration in a few words."""
     words = [config.environment, config.algorithm, objective_text(config.objective)]
     words += [f"memory {config.memory}"] if config.memory else []
     if config.fixed:
@@ -202,7 +201,7 @@ def label_of(config: RunConfig) -> str:
 
 
 def _labels(configs: Mapping[str, RunConfig]) -> dict[str, str]:
-    """Labels of configurations; of equal ones with what differs, or their keys if that is long."""
+    """Labels of configurations; equal ones get their differences, or their keys if shorter."""
     found = {key: label_of(config) for key, config in configs.items()}
     for label in set(found.values()):
         keys = [key for key, one in found.items() if one == label]
@@ -218,12 +217,12 @@ def _trained(config: RunConfig) -> list[str]:
 
 
 def unique(planned: Iterable[Planned]) -> list[Planned]:
-    """Return each run once, in the order of its first mention."""
+    """Return each run once, in the order of first occurrence."""
     return list({one.folder: one for one in planned}.values())
 
 
 def unfinished(planned: Iterable[Planned]) -> list[Planned]:
-    """Return each run once that has something left to train."""
+    """Return each run that is not finished, once."""
     return [one for one in unique(planned) if not one.finished]
 
 

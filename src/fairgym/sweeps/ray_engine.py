@@ -1,8 +1,8 @@
 """Engine for many machines: runs as tasks of a Ray cluster.
 
-Ray begins a task anew when its worker or node dies; the run then goes on from its last checkpoint.
-Where all nodes see the folder of the runs, workers write there themselves; otherwise each trains in
-a folder of its own, whose content comes back when the run is finished.
+Ray restarts a task when its worker or node dies; the run then continues from its last checkpoint.
+If all nodes see the folder of the runs, workers write there. Otherwise each trains in a local
+folder, whose content is sent back when the run is finished.
 """
 
 import contextlib
@@ -32,25 +32,25 @@ from fairgym.utils import interrupts
 from fairgym.utils.files import FolderHeld, make_folder
 from fairgym.utils.plugins import import_plugin, reason_of
 
-HELD_SECONDS = 120.0  # that a run waits for a dying worker to let go of its folder
-REACH_SECONDS = 10.0  # that the head of a cluster has to answer; Ray itself asks for minutes
-STOP_SECONDS = 60.0  # that runs have to end their epoch after Ctrl-C
+HELD_SECONDS = 120.0  # that a run waits for a dying worker to release its folder
+REACH_SECONDS = 10.0  # to reach the head of a cluster; Ray itself tries for minutes
+STOP_SECONDS = 60.0  # that runs have to finish their epoch after Ctrl-C
 _PASSED_ON = ("JAX_", "XLA_", "FAIRGYM_")
 
 
 class Ray:
     """Training as tasks of a Ray cluster, one run each.
 
-    The cluster is that of the environment variable RAY_ADDRESS ("auto" for the one that runs here),
-    or else one that is begun on this machine for as long as it trains. Results are the same bits
-    where nodes have the same processors and versions.
+    The cluster is that of the environment variable RAY_ADDRESS ("auto" for the one on this
+    machine), or else a new one on this machine while it trains. Results are the same bits if nodes
+    have the same processors and versions.
 
     Args:
-        workers: Largest number of runs at a time; as many as the cluster has processors if None.
-        gpus: Graphics cards, or the share of one, that each run takes.
+        workers: Largest number of runs at a time; the number of CPUs of the cluster if None.
+        gpus: GPUs, or share of one, for each run.
 
     Raises:
-        FairgymError: Ray is not installed, a share of cards below 0, a part of a card above 1.
+        FairgymError: Ray is not installed, `gpus` is negative, or above 1 and not a whole number.
     """
 
     def __init__(self, workers: int | None = None, gpus: float = 0.0) -> None:
@@ -60,17 +60,17 @@ class Ray:
         if gpus > 1.0 and gpus % 1.0:
             raise FairgymError(f"gpus above 1 must be a whole number, got {gpus}")
         self.workers, self.gpus = workers, gpus
-        # Runs share a card only if none of them, nor this process, takes all of its memory when it
-        # begins; the cluster's workers are told.
+        # Runs can share a GPU only if no process allocates all of its memory at the start; the
+        # cluster's workers inherit this.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
     def run(
         self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
     ) -> list[Failed]:
-        """Train as `Engine.run` tells.
+        """Train as in `Engine.run`.
 
         Raises:
-            FairgymError: The cluster cannot be reached, or none of its machines has so many cards.
+            FairgymError: The cluster cannot be reached, or no machine of it has so many GPUs.
         """
         waiting = unfinished(planned)
         waiting.sort(key=lambda one: one.program)  # a node compiles each program once
@@ -93,7 +93,7 @@ class Ray:
         return crew.failed
 
     def _check_cards(self) -> None:
-        """Raise where a run would wait for ever for cards that no machine has."""
+        """Raise if a run would wait forever for GPUs that no machine has."""
         nodes = [node for node in self.ray.nodes() if node["Alive"]]
         most = max((node["Resources"].get("GPU", 0.0) for node in nodes), default=0.0)
         if self.gpus > most:
@@ -104,7 +104,7 @@ class Ray:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[None]:
-        """A cluster, unless the program has joined one already."""
+        """Context with a connection to a cluster, unless there is one already."""
         ray = self.ray
         if ray.is_initialized():
             yield
@@ -113,7 +113,7 @@ class Ray:
         passed["PYTHONPATH"] = os.pathsep.join(_own_path())
         environment: dict[str, Any] = {"env_vars": passed}
         python = shlex.quote(sys.executable)
-        if python != sys.executable:  # a path with a blank, which Ray does not quote for its shell
+        if python != sys.executable:  # Ray does not quote paths with spaces
             environment["py_executable"] = python
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
@@ -131,21 +131,21 @@ class Ray:
 
 
 def _reach(address: str) -> None:
-    """Raise an OSError if nobody listens at HOST:PORT; other addresses are Ray's matter."""
+    """Raise an OSError if nothing listens at HOST:PORT; Ray checks other addresses."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host, int(port)), timeout=REACH_SECONDS).close()
 
 
 def _own_path() -> list[str]:
-    """Folders that modules are found in, but for those of Python itself: plug-ins lie there."""
+    """Folders of the import path without those of Python itself, where plug-ins may be."""
     python = {os.path.realpath(path) for path in (sys.prefix, sys.base_prefix)}
     folders = [os.path.realpath(path) for path in sys.path if os.path.isdir(path or ".")]
     return [one for one in folders if not any(Path(one).is_relative_to(p) for p in python)]
 
 
 class _Tasks:
-    """The runs of one plan as tasks."""
+    """The runs of one plan as tasks of a cluster."""
 
     def __init__(
         self,
@@ -164,11 +164,11 @@ class _Tasks:
 
     @property
     def busy(self) -> bool:
-        """True while something is left to do."""
+        """Whether runs are left or being trained."""
         return bool(self.waiting or self.under_way)
 
     def hand_out(self) -> None:
-        """Hand out as many runs as there is room for."""
+        """Submit as many runs as there is room for."""
         room = self.places or max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         while self.waiting and len(self.under_way) < room:
             one = self.waiting.pop(0)
@@ -177,7 +177,7 @@ class _Tasks:
             self.under_way[self.remote.remote(*given)] = task
 
     def hear(self, seconds: float) -> None:
-        """Take what has ended within this time, and show how far the others are."""
+        """Collect runs that end within this time, and show the progress of the others."""
         ended, _ = self.ray.wait(list(self.under_way), timeout=seconds)
         for reference in ended:
             task = self.under_way.pop(reference)
@@ -198,7 +198,7 @@ class _Tasks:
             task.look()
 
     def stop(self) -> None:
-        """Let every run end its epoch and keep it; those that wait are not begun."""
+        """Let every run finish and save its epoch; do not start waiting runs."""
         self.waiting.clear()
         for reference in self.under_way:
             self.ray.cancel(reference, force=False)
@@ -207,7 +207,7 @@ class _Tasks:
             self.hear(0.5)
 
     def end(self) -> None:
-        """End all that is under way."""
+        """Cancel all running tasks."""
         for reference, task in self.under_way.items():
             task.shown.close()
             with contextlib.suppress(self.ray.exceptions.RayError):
@@ -215,7 +215,7 @@ class _Tasks:
 
 
 class _Task:
-    """A run under way, seen from here by what its folder holds."""
+    """A running task, whose progress is read from its run folder."""
 
     def __init__(self, one: Planned, shown: contextlib.AbstractContextManager[Progress]) -> None:
         self.one, self.shown = one, contextlib.ExitStack()
@@ -223,10 +223,10 @@ class _Task:
         self.epochs, self.seen = one.config.build().algorithm.num_updates, -1
 
     def look(self) -> None:
-        """Show what is new."""
+        """Show new epochs."""
         folder = RunFolder(self.one.folder)
         lines = []
-        with contextlib.suppress(FairgymError):  # it may be about to be made
+        with contextlib.suppress(FairgymError):  # the folder may be incomplete
             lines = folder.read_metrics() if folder.kind() == "run" else []
         if len(lines) > self.seen:
             self.seen = len(lines)
@@ -235,7 +235,7 @@ class _Task:
 
 @contextlib.contextmanager
 def _marked(planned: Sequence[Planned]) -> Iterator[dict[Path, Path]]:
-    """A file in the folder of the runs, by which a worker knows that it sees the same one."""
+    """Context with a file in the folder of the runs, to test whether a worker sees that folder."""
     marks: dict[Path, Path] = {}
     named: dict[Path, Path] = {}
     name = f".shared-{secrets.token_hex(8)}"
@@ -258,13 +258,12 @@ def trained(order: Planned, mark: Path, begun: bytes, devices: int) -> tuple[str
 
     Args:
         order: The run.
-        mark: A file that is there if this machine sees the folder of the runs.
-        begun: Content of the run folder so far, for a machine that does not.
-        devices: Number of processor devices of the process that ordered it; 0 for cards.
+        mark: File that exists if this machine sees the folder of the runs.
+        begun: Content of the run folder so far, for a machine that does not see it.
+        devices: Number of CPU devices of the process that submitted it; 0 for GPUs.
 
     Returns:
-        A sentence where it failed, else ""; and the content of the folder where nobody else sees
-        it.
+        The reason if the run failed, else ""; and the content of the folder if it is not shared.
     """
     if devices:
         with contextlib.suppress(RuntimeError):  # this worker has trained before
@@ -275,18 +274,18 @@ def trained(order: Planned, mark: Path, begun: bytes, devices: int) -> tuple[str
                 import_plugin(module)
             _patiently_trained(order, folder)
         except KeyboardInterrupt:
-            pass  # it was told to stop, and has kept the epoch that was under way
+            pass  # it was told to stop, and has saved its epoch
         except Exception as error:
             return reason_of(error), b""
         return "", b"" if shared else _packed(folder)
 
 
 def _patiently_trained(order: Planned, folder: Path) -> None:
-    """Train; a worker that is dying on a lost node may hold the folder for a while."""
+    """Train, and wait if a worker dying on a lost node still holds the folder."""
     until = time.monotonic() + HELD_SECONDS
     while True:
         try:
-            # what an earlier try of this task has begun goes on
+            # an earlier attempt of this task is continued
             resume = order.resume or RunFolder(folder).kind() == "run"
             resume = resume and not order.overwrite
             dataclasses.replace(order, folder=folder, resume=resume).train()
@@ -299,7 +298,7 @@ def _patiently_trained(order: Planned, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _folder(order: Planned, mark: Path, begun: bytes) -> Iterator[tuple[Path, bool]]:
-    """The run folder, or one on this machine with the same content; and whether others see it."""
+    """Context with the run folder, or a local copy of it; and whether the folder is shared."""
     if mark.exists():
         yield order.folder, True
         return
@@ -311,7 +310,7 @@ def _folder(order: Planned, mark: Path, begun: bytes) -> Iterator[tuple[Path, bo
 
 
 def _packed(folder: Path) -> bytes:
-    """A folder's content as bytes; empty if there is none."""
+    """Content of a folder as bytes; empty without a folder."""
     if not folder.is_dir():
         return b""
     content = io.BytesIO()
@@ -321,7 +320,7 @@ def _packed(folder: Path) -> bytes:
 
 
 def _unpacked(content: bytes, folder: Path) -> None:
-    """Put a folder's content where it belongs."""
+    """Write the content of a folder."""
     make_folder(folder)
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         archive.extractall(folder, filter="data")

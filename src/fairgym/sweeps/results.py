@@ -1,4 +1,4 @@
-"""Rows of a sweep, what each run came to, and tables of them as files."""
+"""Results of a sweep, one row per run."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from fairgym.training.folder import RunFolder
 from fairgym.training.run import Run, load
 
 SCORE = "score"
-# What the names of other columns begin with; columns that no word begins are the settings.
+# Prefixes of columns with results; columns without a prefix are settings.
 METRICS, ACTIONS, GAPS = "metrics/", "actions/", "gap/"
 HELD_OUT = 1  # seed of the episodes that all runs are measured in
 
@@ -22,12 +22,12 @@ Row = Mapping[str, Any]
 
 
 def is_measure(column: str) -> bool:
-    """True for a column of what a run came to."""
+    """Whether a column holds results of runs."""
     return column == SCORE or column.startswith((METRICS, ACTIONS, GAPS))
 
 
 def has_measure(row: Row, column: str) -> bool:
-    """True for a run that is finished and has a value of a measure."""
+    """Whether a run is finished and has a finite value of a measure."""
     value = row.get(column)
     return row["status"] == FINISHED and value is not None and math.isfinite(value)
 
@@ -37,23 +37,22 @@ def results_of(
     episodes: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[dict[str, Any]]:
-    """A row for each run: its settings, seed, status, epochs, and what it came to.
+    """Return a row for each run: settings, seed, status, epochs and results.
 
-    In the row of a run that failed "reason" tells why, elsewhere it is None.
-
-    Of the learned policy there are "score", the value of its objective, "metrics/NAME", as means
-    of its actions "actions/AGENT/ELEMENT", and "gap/DISPARITY/GROUP": the rate of a group less
-    that of the first one, signed, where a disparity only tells how far they are apart. They are
-    None in the row of a run that is not finished. More is better of a score and a metric.
+    "reason" is why a run failed, otherwise None. The results of the learned policy are "score" (the
+    value of its objective), "metrics/NAME", "actions/AGENT/ELEMENT" (mean actions) and
+    "gap/DISPARITY/GROUP": the signed difference of a group's rate from that of the first group,
+    whereas a disparity has no sign. Results are None for runs that are not finished. Higher is
+    better for scores and metrics.
 
     Args:
-        entries: The runs.
-        episodes: Number of episodes that every finished policy is measured in anew, on the same
-            people with the same luck, instead of the numbers after its last epoch.
-        say: Called with the words for a run before it is measured.
+        entries: Runs of the sweep.
+        episodes: Number of episodes in which to measure every finished policy, the same people and
+            random numbers for all; 0 uses the numbers after the last epoch.
+        say: Called with the label of a run before it is measured.
 
     Raises:
-        FairgymError: Episodes below 0, a run whose policy cannot be read.
+        FairgymError: `episodes` is below 0, or the policy of a run cannot be read.
     """
     check_shape("episodes", episodes, 0, 1_000_000)
     names = list(dict.fromkeys(name for entry in entries for name in entry.settings))
@@ -76,7 +75,7 @@ def results_of(
 
 
 def _summed_up(summary: dict[str, Any]) -> dict[str, Any]:
-    """Numbers of training about the policy that it ended with."""
+    """Results of the final policy from the log of its training."""
     found = {SCORE: summary.get("objective")}
     for kind, name in ((METRICS, "metrics"), (ACTIONS, "actions"), (GAPS, "gaps")):
         found |= {kind + key: value for key, value in summary.get(name, {}).items()}
@@ -84,7 +83,7 @@ def _summed_up(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measured(run: Run, episodes: int) -> dict[str, Any]:
-    """The policy measured anew."""
+    """Results of the policy in new episodes."""
     evaluation = run.evaluate(episodes, HELD_OUT)
     assert evaluation.objective is not None
     found: dict[str, Any] = {SCORE: float(np.mean(evaluation.objective))}
@@ -97,7 +96,7 @@ def _measured(run: Run, episodes: int) -> dict[str, Any]:
             found[f"{ACTIONS}{agent}/{element}"] = float(mean)
     for name, metric in run.env.metrics.items():
         if isinstance(metric, Disparity):
-            known = evaluation.rates[name][evaluation.defined[name]]  # as in the metric beside
+            known = evaluation.rates[name][evaluation.defined[name]]  # as in the metric
             for place, part in enumerate(metric.rate.parts_in(run.env.spec)[1:], 1):
                 gaps = known[:, place] - known[:, 0]
                 found[f"{GAPS}{name}/{part}"] = float(np.mean(gaps)) if gaps.size else None

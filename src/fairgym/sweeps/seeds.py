@@ -1,4 +1,4 @@
-"""One configuration with several seeds, and engines by their names."""
+"""Training of one configuration with several seeds, and engines by name."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -18,16 +18,18 @@ MOST_WORKERS = 256
 
 
 def engine_of(workers: int | None = None, name: str = "", gpus: float = 0.0) -> Engine:
-    """Return the engine of a name, or the one that a number of workers asks for.
+    """Return an engine by its name, or by the number of workers.
 
     Args:
-        workers: Number of runs at a time. If None it is 1; of "processes" the number of processors
-            of this machine, of "vmap" 8, of "ray" the number of processors of the cluster.
-        name: "local", "vmap", "processes" or "ray"; if empty, "local" for 1 and else "processes".
-        gpus: Graphics cards, or the share of one, for each run of "ray".
+        workers: Number of runs at a time. The default is 1 for "local", 8 for "vmap", the CPUs of
+            this machine for "processes", and the CPUs of the cluster for "ray".
+        name: "local", "vmap", "processes" or "ray". The default is "local" for one worker and
+            "processes" for several.
+        gpus: GPUs, or share of one, for each run of "ray".
 
     Raises:
-        FairgymError: An unknown name, a number that the engine does not take, Ray is missing.
+        FairgymError: The name is unknown, the engine does not accept the number of workers or
+            GPUs, or Ray is not installed.
     """
     if workers is not None:
         workers = check_shape("workers", workers, 1, MOST_WORKERS)
@@ -58,25 +60,25 @@ def train_seeds(
     show: Show | None = None,
     say: Callable[[str], None] = print,
 ) -> list[Run]:
-    """Train the same configuration with several seeds, in `out`/seed-N; compiled once.
+    """Train one configuration with several seeds in `out`/seed-N, compiling once.
 
     Args:
-        config: configuration of the runs; its own seed does not count.
-        out: the folder that holds the run folders.
-        seeds: the seeds.
-        resume: as for `fairgym.train`; finished seeds are passed over.
-        overwrite: as for `fairgym.train`.
-        workers: number of processes that train, each one run at a time; 1 for this process. The
-            results are the same bits.
-        show: a run -> a context that yields its progress.
-        say: called with a line about what happens besides.
+        config: Configuration of the runs; its seed is ignored.
+        out: Folder for the run folders.
+        seeds: Seeds of the runs.
+        resume: As for `fairgym.train`; finished seeds are skipped.
+        overwrite: As for `fairgym.train`.
+        workers: Number of processes, each of which trains one run at a time; 1 trains in this
+            process. The results are the same bits.
+        show: Run -> context that yields its progress.
+        say: Called with further messages, a line each.
 
     Returns:
-        The finished runs, one for each seed.
+        The finished runs, one per seed.
 
     Raises:
-        FairgymError: as `fairgym.train`; nothing is trained if one of the folders may not be
-            written to. A run that fails keeps no other from being trained; the error comes then.
+        FairgymError: As `fairgym.train`. Nothing is trained if a folder cannot be written to. If a
+            run fails, the others are trained before the error is raised.
     """
     engine = engine_of(workers)
     planned = plan_seeds(config, Path(out), seeds, resume=resume, overwrite=overwrite)

@@ -1,7 +1,7 @@
-"""Running of sweeps, and what became of their runs.
+"""Running of sweeps, and the state of their runs.
 
-The state of a sweep is in the run folders. The journal, `sweep.jsonl`, tells when what happened,
-and why a run failed: lines are appended, and no training depends on them.
+The state of a sweep is in the run folders. The journal, `sweep.jsonl`, records events with their
+time, and why runs failed. It is only appended to, and training does not depend on it.
 """
 
 import contextlib
@@ -30,8 +30,8 @@ class Entry(NamedTuple):
 
     Attributes:
         words: Settings that differ, in words.
-        settings: The same, by name.
-        run: The run.
+        settings: Settings that differ, by name.
+        run: The planned run.
         out: Folder of the sweep.
     """
 
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
     @property
     def status(self) -> str:
-        """Word for how far it is: "finished", "failed", "begun" or "waiting"."""
+        """State of the run: "finished", "failed", "begun" or "waiting"."""
         if self.run.finished:
             return FINISHED
         if self.failure:
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 
     @property
     def failure(self) -> str:
-        """Reason why it failed when it was trained last; "" if it did not, or is under way."""
+        """Reason of the last failure; "" if the last training did not fail or is running."""
         journal = self.out / JOURNAL
         try:
             size = os.stat(journal).st_size
@@ -61,18 +61,18 @@ class Entry(NamedTuple):
 
     @property
     def epochs(self) -> int:
-        """Number of epochs that are trained."""
+        """Number of trained epochs."""
         folder = RunFolder(self.run.folder)
         return len(folder.read_metrics()) if folder.kind() == "run" else 0
 
 
 @lru_cache(maxsize=4)
 def _failures(journal: Path, size: int) -> dict[str, str]:
-    """Runs whose last line tells of a failure, with its reason; lines are only ever added."""
+    """Reason of the failure of each run whose last event in the journal is one."""
     found: dict[str, str] = {}
     with journal.open("rb") as stream:
         for line in stream.read(size).splitlines():
-            with contextlib.suppress(ValueError, KeyError, TypeError):  # not ours, or cut off
+            with contextlib.suppress(ValueError, KeyError, TypeError):  # a broken line
                 event = json.loads(line)
                 reason = event["reason"] if event["event"] == FAILED else ""
                 found[event["run"]] = str(reason).partition("\n")[0]
@@ -85,15 +85,15 @@ def _name(run: Planned, out: Path) -> str:
 
 
 def entries_of(sweep: Sweep, out: str | Path, shard: tuple[int, int] = (1, 1)) -> list[Entry]:
-    """The runs of a sweep in a folder, in the order of the settings; nothing is written.
+    """Return the runs of a sweep in the order of the settings, without writing anything.
 
     Args:
         sweep: The sweep.
         out: Folder of the sweep; its runs are in `out`/runs.
-        shard: (k, n) for the k-th of n equal parts, which together are all runs.
+        shard: (k, n) for the k-th of n equal parts of the runs.
 
     Raises:
-        FairgymError: A configuration that cannot be built, a folder with something else in it.
+        FairgymError: A configuration cannot be built, or a folder holds something else.
     """
     part, parts = shard
     if not 1 <= part <= parts:
@@ -114,12 +114,12 @@ def run_sweep(
     show: Show,
     say: Callable[[str], None],
 ) -> list[Failed]:
-    """Train every run that is not finished; one that fails is tried once more.
+    """Train every run that is not finished, and retry each failed run once.
 
     Args:
-        entries: The runs (`entries_of`).
+        entries: Runs from `entries_of`.
         out: Folder of the sweep, for the journal.
-        engine: What trains.
+        engine: Engine that trains.
         show: As for `Engine.run`.
         say: As for `Engine.run`.
 
@@ -149,13 +149,13 @@ def run_sweep(
     todo = unique(entry.run for entry in entries)
     failed = tried(todo)
     if failed:
-        say(f"{len(failed)} of {len(todo)} runs failed; they are tried once more")
+        say(f"{len(failed)} of {len(todo)} runs failed; trying them once more")
         failed = tried([dataclasses.replace(failure.run, resume=True) for failure in failed])
     return failed
 
 
 def _note(out: Path, event: str, one: Planned | None = None, **more: object) -> None:
-    """Append a line to the journal of a sweep, in one piece."""
+    """Append a line to the journal of a sweep in one write."""
     line: dict[str, Any] = {"time": now(), "event": event, **more}
     if one is not None:
         line["run"] = _name(one, out)

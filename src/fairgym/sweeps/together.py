@@ -1,4 +1,4 @@
-"""Engine for runs that share a program: several of them in one compiled update."""
+"""Engine that trains several runs with the same program in one vectorised update."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +15,18 @@ from fairgym.sweeps.plan import Failed, Planned, Show, unfinished
 from fairgym.training.loop import Training, training
 from fairgym.utils import interrupts
 
-TOGETHER = 8  # runs in one update, unless it is said
+TOGETHER = 8  # default number of runs in one update
 
 
 class Vmap:
-    """Training in this process, several runs that share a program in one vectorised update.
+    """Training in this process, with several runs of one program in a vectorised update.
 
-    They may differ in their seeds and numbers of parameters; weights of objectives are part of the
-    program. Results are the same up to rounding, for sums are made in another order. An algorithm
-    whose update cannot be vectorised trains its runs one after another.
+    The runs may differ in seeds and in values of parameters; weights of objectives are part of the
+    program. Results are equal up to rounding, because sums have another order. If the update of an
+    algorithm cannot be vectorised, its runs are trained one after another.
 
     Args:
-        width: Largest number of runs in one update; each takes the memory of one.
+        width: Largest number of runs in one update; memory grows with it.
     """
 
     def __init__(self, width: int = TOGETHER) -> None:
@@ -35,7 +35,7 @@ class Vmap:
     def run(
         self, planned: Sequence[Planned], show: Show, say: Callable[[str], None]
     ) -> list[Failed]:
-        """Train as `Engine.run` tells."""
+        """Train as in `Engine.run`."""
         programs: dict[str, list[Planned]] = {}
         for one in unfinished(planned):
             programs.setdefault(one.program, []).append(one)
@@ -49,9 +49,9 @@ class Vmap:
 
 
 class _Together:
-    """Runs in step with each other.
+    """Runs that are updated together.
 
-    Each is a coroutine that keeps its own folder, and says which state it wants to be updated.
+    Each is a coroutine that writes its own folder and yields the state to update.
     """
 
     def __init__(self, several: Sequence[Planned], show: Show, say: Callable[[str], None]) -> None:
@@ -62,7 +62,7 @@ class _Together:
         self.vectorised = True
 
     def train(self) -> list[Failed]:
-        """From where each of them is to the end of all."""
+        """Train all runs to their ends."""
         try:
             with self.shown:
                 for one in self.several:
@@ -78,7 +78,7 @@ class _Together:
                 width = len(self.running)
                 while self.running:
                     updated = self._update(width)
-                    for found in updated:  # each goes to the end of the queue, or has ended
+                    for found in updated:  # each run goes to the end of the queue, or has ended
                         one, steps, *_ = self.running.pop(0)
                         self._advance(one, steps, found)
         except BaseException as error:
@@ -89,7 +89,7 @@ class _Together:
         return self.failed
 
     def _advance(self, one: Planned, steps: Training, found: PyTree) -> None:
-        """Let a run take note of its update, and ask for the next."""
+        """Send a run its update, and receive the next state from it."""
         try:
             if isinstance(found, Exception):
                 algorithm, state = steps.throw(found)  # which raises it
@@ -102,15 +102,15 @@ class _Together:
             self.failed.append(failure_by(error, one))
 
     def _update(self, width: int) -> list[Any]:
-        """Updated states and logs of all runs, in their order; or the error of a single one."""
+        """Updated states and logs of all runs in order, or the error of a run."""
         algorithm = self.running[0][2]
         states = [state for *_, state in self.running]
         if self.vectorised:
-            # As many as there were at first, so that nothing is compiled anew for the last ones.
+            # Filled up to the first width, so that fewer runs at the end compile nothing new.
             filled = states + states[:1] * (width - len(states))
             try:
                 return _in_one(algorithm, filled)[: len(states)]
-            except Exception as error:  # that of one run is found by itself
+            except Exception as error:  # an error of one run shows up alone
                 self.vectorised = False
                 name = type(algorithm).__name__
                 reason = type(error).__name__
@@ -119,7 +119,7 @@ class _Together:
 
 
 def _or_error(algorithm: Algorithm, state: PyTree) -> Any:
-    """An update of one run, or what it raises."""
+    """Update of one run, or the error that it raises."""
     try:
         return jax.block_until_ready(algorithm.update(state))
     except Exception as error:
@@ -129,7 +129,7 @@ def _or_error(algorithm: Algorithm, state: PyTree) -> Any:
 def _in_one(
     algorithm: Algorithm, states: Sequence[object]
 ) -> list[tuple[Any, Mapping[str, object]]]:
-    """One vectorised update of states that differ in the values of their arrays only."""
+    """One vectorised update of states that differ only in the values of arrays."""
     parts = [eqx.partition(state, eqx.is_array) for state in states]
     rest = parts[0][1]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(arrays for arrays, _ in parts))

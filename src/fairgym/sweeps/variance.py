@@ -1,4 +1,4 @@
-"""What matters how much in a sweep: shares of the variance of a measure over its runs."""
+"""Share of a measure's variance over the runs of a sweep that each setting explains."""
 
 import itertools
 import math
@@ -12,31 +12,31 @@ from fairgym.statistics.comparisons import explained
 from fairgym.sweeps.results import Row, has_measure
 from fairgym.sweeps.sweeping import FINISHED
 
-PERMUTATIONS = 500  # of all runs, drawn at random
-EXACT_RUNS = 7  # up to so many runs all permutations are gone through, 5,040 at most
-ROUNDING = 1e-12  # of a share of 1: permutations that only rounding tells apart are alike
+PERMUTATIONS = 500  # random permutations of the runs
+EXACT_RUNS = 7  # up to this number of runs, all permutations are used, at most 5,040
+ROUNDING = 1e-12  # shares that differ by less are equal
 LEVEL, SIGNIFICANCE = 0.95, 0.05
 SEEDS, REST = "seeds", "all others together"
 UNDECIDABLE = (
-    "of so few runs, or values so alike, even the largest possible share has a p above .05"
+    "with so few runs, or such similar values, even the largest possible share has p above .05"
 )
 
 
 class Share(NamedTuple):
-    """Part of the variance of a measure over the runs of a sweep.
+    """Share of a measure's variance explained by a factor.
 
     Attributes:
         measure: Column of the measure.
-        factor: Setting, or two settings whose joint effect is meant, beyond that of each;
-            settings that change together are one. Or "seeds", for runs with equal settings, and
-            "all others together", for effects of three settings and more.
-        share: Sum of squares as a share of all of it.
-        null_mean: Mean of the share under permutations of the runs; NaN for the last two, as are
-            those that follow.
-        bound: Share that 95% of the permutations do not exceed.
-        p: Share of the permutations, the runs as they are among them, with a share at least as
-            large: the p-value of a permutation test.
-        least_p: p of the permutation with the largest share.
+        factor: A setting, or the interaction of two settings; settings that change together are
+            one. Or "seeds", for runs with equal settings, and "all others together", for
+            interactions of three or more settings.
+        share: Sum of squares as a share of the total.
+        null_mean: Mean of the share under permutations of the runs. This and the following are NaN
+            for "seeds" and "all others together".
+        bound: 95% quantile of the share under permutations.
+        p: p-value of the permutation test: share of the permutations, including the observed
+            order, whose share of variance is at least as large.
+        least_p: Smallest possible p, that of the permutation with the largest share.
     """
 
     measure: str
@@ -49,12 +49,12 @@ class Share(NamedTuple):
 
     @property
     def clear(self) -> bool:
-        """True if p is .05 at most."""
+        """Whether p is at most .05."""
         return self.p <= SIGNIFICANCE
 
     @property
     def undecidable(self) -> bool:
-        """True if no permutation has a p of .05 at most: there are too few runs, or values."""
+        """Whether p cannot reach .05, because there are too few runs or different values."""
         return self.least_p > SIGNIFICANCE
 
 
@@ -62,10 +62,10 @@ class Effects(NamedTuple):
     """Shares of variance of a sweep.
 
     Attributes:
-        shares: For each measure the settings, pairs of them, seeds and the rest.
-        crossed: True if every combination has equally many runs, so that shares add up to 1;
-            otherwise those of different settings overlap.
-        constant: Measures that are equal in all runs, and have no shares.
+        shares: For each measure the shares of settings, pairs of settings, seeds, and the rest.
+        crossed: Whether every combination has the same number of runs, so that shares add up to 1.
+            Otherwise the shares of different settings overlap.
+        constant: Measures that are equal in all runs and have no shares.
     """
 
     shares: list[Share]
@@ -76,19 +76,19 @@ class Effects(NamedTuple):
 def effects(
     rows: Sequence[Row], names: Sequence[str], measures: Sequence[str], seed: int = 0
 ) -> Effects:
-    """Share of the variance of measures that each setting makes, alone and in pairs.
+    """Return the share of each measure's variance explained by settings, alone and in pairs.
 
-    The share of a setting is the sum of squares of the means by its values, over the total one: the
-    correlation ratio, and in a crossed design the first-order index of Sobol. That of a pair is the
-    same of the means by both, less the shares of each. Beside it stand the null distribution under
-    permutations of the runs (of a pair those of what its two settings leave) and the p-value
-    (1 + m) / (1 + n), m of n permutations having a share at least as large. Up to seven runs n is
-    all permutations but the runs as they are, so that p is exact; otherwise 500 are drawn.
+    The share of a setting is the sum of squares of the means by its values, divided by the total:
+    the correlation ratio, and in a crossed design Sobol's first-order index. That of a pair is the
+    same for the means by both, minus the shares of each. Each share has a null distribution under
+    permutations of the runs (of a pair: permutations of the residuals of its two settings) and the
+    p-value (1 + m) / (1 + n), where m of n permutations have a share at least as large. With up to
+    seven runs n is all permutations but the observed order, so p is exact; otherwise n is 500.
 
     Args:
-        rows: The runs; those that are not finished do not count.
-        names: The settings that differ.
-        measures: Columns; runs without a value are left out of that measure.
+        rows: Runs; those that are not finished do not count.
+        names: Settings that differ.
+        measures: Columns; a measure drops runs without a value.
         seed: Seed of the permutations.
 
     Raises:
@@ -96,7 +96,7 @@ def effects(
     """
     finished = [row for row in rows if row["status"] == FINISHED]
     if len(finished) < 3:
-        raise FairgymError(f"{len(finished)} runs are finished; effects need at least three")
+        raise FairgymError(f"{len(finished)} runs are finished; effects takes at least three")
     factors = _factors(finished, names)
     cells = _codes(list(zip(*factors.values(), strict=True)), len(finished))
     sizes = np.bincount(cells)
@@ -122,8 +122,8 @@ def _shares_of(
     cells: np.ndarray,
     rng: np.random.Generator,
 ) -> list[Share]:
-    """Shares of one measure."""
-    y = y - y.mean()  # rounding is that of differences then, however large the numbers
+    """Shares of variance of one measure."""
+    y = y - y.mean()  # so that rounding does not grow with the mean
     draws = _others(len(y), rng)
     found = []
     for name, codes in factors.items():
@@ -133,14 +133,14 @@ def _shares_of(
     for one, two in itertools.combinations(factors, 2):
         both = _codes(list(zip(factors[one], factors[two], strict=True)), len(y))
         if len(set(both.tolist())) in (len(set(factors[k].tolist())) for k in (one, two)):
-            continue  # no joint effect can be told from those of each
+            continue  # the interaction cannot be separated
 
         def joint(values: np.ndarray, one: str = one, two: str = two, both: Any = both) -> Any:
             each = explained(values, factors[one]) + explained(values, factors[two])
             return explained(values, both) - each
 
         left = y - _means(y, factors[one]) - _means(y, factors[two]) + y.mean()
-        # shares of what is left are brought back to shares of everything
+        # shares of the residuals, as shares of the total
         scale = float(np.var(left) / np.var(y))
         null = scale * np.append(joint(left[draws]), joint(left))
         name = f"{one} x {two}"
@@ -154,28 +154,28 @@ def _shares_of(
 
 
 def _others(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Permutations of the runs: all but the runs as they are, or of many runs random ones."""
+    """Permutations of the runs: all but the observed order, or random ones of many runs."""
     if count <= EXACT_RUNS:
         return np.array(list(itertools.permutations(range(count))))[1:]
     return np.stack([rng.permutation(count) for _ in range(PERMUTATIONS)])
 
 
 def _beside(null: np.ndarray) -> tuple[float, float, float, float]:
-    """Mean and 95% quantile of shares under permutations, p of the last one, p of the largest.
+    """Mean and 95% quantile of shares under permutations, p of the last, p of the largest.
 
-    The last one is that of the runs as they are.
+    The last share is that of the observed order.
     """
     p, least = (np.mean(null >= share - ROUNDING) for share in (null[-1], null.max()))
     return float(np.mean(null)), float(np.quantile(null, LEVEL)), float(p), float(least)
 
 
 def _means(y: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """For each run the mean of its group."""
+    """Mean of the group of each run."""
     return (np.bincount(codes, y) / np.maximum(np.bincount(codes), 1))[codes]
 
 
 def _factors(rows: Sequence[Row], names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Settings -> value of each run as a code; those that change together under one name."""
+    """Setting -> code of its value in each run; settings that change together share a name."""
     found: dict[tuple[int, ...], list[str]] = {}
     for name in names:
         codes = _codes([row[name] for row in rows], len(rows))
@@ -185,8 +185,8 @@ def _factors(rows: Sequence[Row], names: Sequence[str]) -> dict[str, np.ndarray]
 
 
 def _codes(values: Sequence[object], count: int) -> np.ndarray:
-    """Numbers from 0 for equal values, in the order of their first mention."""
+    """Codes from 0 for values, in the order of their first occurrence."""
     numbers: dict[Any, int] = {}
-    if not values:  # nothing tells the runs apart
+    if not values:  # no settings differ
         return np.zeros(count, int)
     return np.array([numbers.setdefault(value, len(numbers)) for value in values])

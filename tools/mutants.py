@@ -1,14 +1,14 @@
-"""Mutants: one small fault each, which the tests are to find.
+"""Mutation testing: small faults that the tests should find.
 
     python tools/mutants.py draw mutants.json [--number 150] [--seed 0]
     python tools/mutants.py run mutants.json results.json [--near] [--timeout 3600]
 
-`draw` picks operators, comparisons, constants and pairs of arguments of the dynamics, measures,
-learners and statistics at random and writes each as (file, line, old, new). `run` puts one at a
-time into a copy of the files that git tracks here, runs the tests that mirror its folder and, if
-those find nothing and unless `--near`, all the others, and writes after each whether it was killed;
-begun again, it goes on. A list may be run on another commit: a line is found by its text, in its
-file nearest to its number, else in the only other file that has it.
+`draw` selects operators, comparisons, constants and pairs of arguments of dynamics, measures,
+learners and statistics at random and writes each as (file, line, old, new). `run` applies one
+mutant at a time to a copy of the files that git tracks. It runs the tests that mirror its folder
+and, if these find nothing and without `--near`, all other tests. It writes the result after each
+mutant, and continues if it is started again. A list can be run on another commit: a line is found
+by its text, nearest to its number in its file, or in the only other file that has it.
 """
 
 import argparse
@@ -61,7 +61,7 @@ Mutant = dict[str, str | int]
 
 
 def without_types(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all below it, but annotations."""
+    """Yield a node and all its descendants except annotations."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list"):
@@ -72,7 +72,7 @@ def without_types(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def other_constant(value: object) -> str | None:
-    """The source of another value; None for what is no number."""
+    """Return the source of another value; None if it is not a number."""
     if isinstance(value, bool):
         return str(not value)
     if isinstance(value, int):
@@ -81,7 +81,7 @@ def other_constant(value: object) -> str | None:
 
 
 def edits(node: ast.AST, line: bytes) -> Iterator[tuple[str, int, int, bytes]]:
-    """Kind, first and last column, and what to put there, of each fault in a node of one line."""
+    """Yield kind, first and last column, and replacement of each fault in a one-line node."""
     if isinstance(node, ast.BinOp):
         pairs = [(node.left, node.op, node.right)]
     elif isinstance(node, ast.Compare):
@@ -107,7 +107,7 @@ def edits(node: ast.AST, line: bytes) -> Iterator[tuple[str, int, int, bytes]]:
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
-    """Every fault that fits into one line of a module."""
+    """Yield every one-line fault of a module."""
     text = (ROOT / path).read_text(encoding="utf-8")
     lines = text.encode().splitlines()
     for node in without_types(ast.parse(text)):
@@ -122,7 +122,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
 
 def draw(number: int, seed: int) -> list[Mutant]:
-    """As many faults, kinds and packages evenly, no line twice."""
+    """Draw this many faults, evenly over kinds and packages, at most one per line."""
     paths = sorted({path for glob in MODULES for path in (ROOT / SOURCE).glob(glob)})
     kinds = collections.defaultdict(list)
     for path in paths:
@@ -143,13 +143,13 @@ def draw(number: int, seed: int) -> list[Mutant]:
 
 
 def found_line(lines: list[str], mutant: Mutant) -> int | None:
-    """The index of the mutant's line: of those with its text, the nearest to its number."""
+    """Return the index of the mutant's line: the line with its text nearest to its number."""
     same = [index for index, line in enumerate(lines) if line == mutant["old"]]
     return min(same, key=lambda index: abs(index + 1 - int(mutant["line"])), default=None)
 
 
 def found_file(tree: Path, mutant: Mutant) -> Path | None:
-    """The mutant's file; where it is gone or has no such line, the only other one with it."""
+    """Return the mutant's file or, if it has no such line, the only other file with it."""
     others = (path for path in (tree / SOURCE).rglob("*.py"))
     own = tree / str(mutant["file"])
     having = [p for p in others if found_line(p.read_text("utf-8").split("\n"), mutant) is not None]
@@ -157,7 +157,7 @@ def found_file(tree: Path, mutant: Mutant) -> Path | None:
 
 
 def mirrored(file: Path) -> list[str]:
-    """The tests that go with a file below `SOURCE`: those of its name first, then its folder's."""
+    """Return the tests of a file below `SOURCE`: those of its name first, then its folder's."""
     folder = Path("tests") / file.parent
     while not (ROOT / folder).is_dir():
         folder = folder.parent
@@ -169,7 +169,7 @@ def mirrored(file: Path) -> list[str]:
 
 
 def failing(tree: Path, words: list[str], timeout: float) -> str:
-    """The first test that fails in a copy, "timeout" for none in time, "" where all pass."""
+    """Return the first test that fails in a copy, "timeout", or "" if all pass."""
     found = os.environ.get("PYTHONPATH")
     paths = os.pathsep.join([str(tree / "src"), *([found] if found else [])])
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *words]
@@ -183,13 +183,13 @@ def failing(tree: Path, words: list[str], timeout: float) -> str:
     if done.returncode in (0, 5):  # 5: no tests there
         return ""
     named = re.search("^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    if named is None:  # not a test that failed, but pytest
+    if named is None:  # pytest itself failed
         sys.exit(done.stdout + done.stderr)
     return named[1]
 
 
 def killed_by(tree: Path, mutant: Mutant, marked: str, near: bool, timeout: float) -> Mutant:
-    """The result ("mirror" or "rest": whose tests find it, "survived", "gone") and the test."""
+    """Return the result ("mirror" or "rest": which tests find it, "survived", "gone") and test."""
     path = found_file(tree, mutant)
     if path is None:
         return {"result": "gone"}
@@ -209,7 +209,7 @@ def killed_by(tree: Path, mutant: Mutant, marked: str, near: bool, timeout: floa
 
 
 def run(mutants: list[Mutant], out: Path, marked: str, near: bool, timeout: float) -> None:
-    """Run the tests on each mutant that `out` does not have yet; those that found one, without."""
+    """Test each mutant that is not in `out`, then run the successful tests without a mutant."""
     results = json.loads(out.read_text()) if out.exists() else []
     key = ("file", "line", "old", "new")
     known = {tuple(result[name] for name in key) for result in results}
@@ -235,7 +235,7 @@ def run(mutants: list[Mutant], out: Path, marked: str, near: bool, timeout: floa
 
 
 def main() -> None:
-    """Read the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     drawing = commands.add_parser("draw", help="write a list of mutants")
@@ -245,11 +245,13 @@ def main() -> None:
     running = commands.add_parser("run", help="run the tests on each mutant of a list")
     running.add_argument("mutants", type=Path)
     running.add_argument("results", type=Path)
-    running.add_argument("--marked", default="not full", help="pytest's -m")
+    running.add_argument("--marked", default="not full", help="marker expression, as pytest's -m")
     running.add_argument(
-        "--near", action="store_true", help="only the tests that mirror its folder"
+        "--near", action="store_true", help="run only the tests that mirror its folder"
     )
-    running.add_argument("--timeout", type=float, default=3600.0, help="seconds of each half")
+    running.add_argument(
+        "--timeout", type=float, default=3600.0, help="seconds for each of the two sets of tests"
+    )
     given = parser.parse_args()
     if given.command == "draw":
         given.mutants.write_text(json.dumps(draw(given.number, given.seed), indent=1) + "\n")

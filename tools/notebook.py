@@ -3,8 +3,8 @@
     python tools/notebook.py run docs/tutorials [NAME]
     python tools/notebook.py markdown docs/tutorials build/tutorials
 
-A cell's outputs are what it prints, then the value of its last expression: a matplotlib figure as
-a picture, anything else but None as text.
+A cell's outputs are its printed text and the value of its last expression: a matplotlib figure as a
+picture, any other value except None as text.
 """
 
 import ast
@@ -20,12 +20,12 @@ Cell = dict[str, Any]
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The notebook; its cells are under "cells"."""
+    """Read a notebook; its cells are under "cells"."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def text_of(lines: str | list[str]) -> str:
-    """A notebook's text, which is a string or a list of lines."""
+    """Return a notebook's text, which is a string or a list of lines, as a string."""
     return lines if isinstance(lines, str) else "".join(lines)
 
 
@@ -48,7 +48,7 @@ def execute(source: str, namespace: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def shown(value: Any) -> dict[str, Any]:
-    """A value as the data of an output."""
+    """Return a value as the data of an output."""
     if not hasattr(value, "savefig"):
         return {"text/plain": repr(value).splitlines(keepends=True)}
     buffer = io.BytesIO()
@@ -60,7 +60,7 @@ def shown(value: Any) -> dict[str, Any]:
 
 
 def run(cells: list[Cell]) -> None:
-    """Run the code cells in order, in one namespace, and put their outputs into them."""
+    """Run the code cells in order, in one namespace, and store their outputs."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     number = 0
     for cell in cells:
@@ -71,7 +71,7 @@ def run(cells: list[Cell]) -> None:
 
 
 def markdown(cells: list[Cell]) -> str:
-    """The cells with their outputs as Markdown."""
+    """Return the cells with their outputs as Markdown."""
     parts = []
     for cell in cells:
         source = text_of(cell["source"])
@@ -90,7 +90,7 @@ def markdown(cells: list[Cell]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Carry out one of the two commands of the module's docstring."""
+    """Run one of the two commands in the module's docstring."""
     command, folder, *rest = arguments
     if command == "run":
         for path in sorted(Path(folder).glob(f"{rest[0] if rest else '*'}.ipynb")):

@@ -1,9 +1,9 @@
-"""Verdicts of the result pages, and how many checks there are, for docs/results/README.md.
+"""Write the verdicts and check counts of the result pages into docs/results/README.md.
 
     python tools/results.py
 
-Both are read off the pages and written where the index has them: the column "verdict" of its table,
-and the paragraph that begins with "Checks in all".
+They are read from the pages and written into the index: the column "verdict" of its table, and the
+paragraph that begins with "Checks in all".
 """
 
 import re
@@ -18,10 +18,10 @@ BEGIN = "Checks in all: "
 
 
 def checks_of(page: str) -> Tally:
-    """Kinds and outcomes of a page's checks; none where it is no experiment's.
+    """Return the kinds and outcomes of a page's checks; none if it is not an experiment's page.
 
     Args:
-        page: text of the page.
+        page: Text of the page.
     """
     lines = page.partition(HEAD)[2].partition("\n\n")[0].splitlines()[2:]
     rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
@@ -29,21 +29,21 @@ def checks_of(page: str) -> Tally:
 
 
 def paragraph(pages: int, every: Tally) -> str:
-    """How many checks there are in all, how they came out, and what chance would do.
+    """Return the number of checks, their outcomes, and the outcomes expected by chance.
 
     Args:
-        pages: number of pages that have checks.
-        every: their checks.
+        pages: Number of pages with checks.
+        every: All checks.
     """
     return f"{BEGIN}{every.total()} on {pages} pages. {every.words}; {every.chance_words}."
 
 
 def index(text: str, pages: dict[str, str]) -> str:
-    """The index with the verdicts and the number of checks that the pages have.
+    """Return the index with the verdicts and check counts of the pages.
 
     Args:
-        text: the index as it is.
-        pages: name of the file -> text of the page.
+        text: The current index.
+        pages: Name of the file -> text of the page.
     """
     found = {name: tally for name, page in pages.items() if (tally := checks_of(page))}
     every = Tally()
@@ -61,7 +61,7 @@ def index(text: str, pages: dict[str, str]) -> str:
 
 
 def main() -> None:
-    """Write the index anew."""
+    """Rewrite the index."""
     pages = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
     text = index(pages.pop("README.md"), pages)
     (FOLDER / "README.md").write_text(text, encoding="utf-8")

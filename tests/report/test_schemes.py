@@ -131,7 +131,7 @@ def test_schemes_that_judge_the_same_share_a_status_vector(course):
     assert first.nonnegative
     past = Bakery((("one", Scheme.anytime(Min("cakes", discount=0.9), Nash())),))
     (vector,) = status_vectors(past, {})
-    assert vector.title.endswith("each person, ahead of the least, the past discounted by 0.9")
+    assert vector.title.endswith("each person, above the minimum, the past discounted by 0.9")
 
 
 def test_many_parts_are_told_by_three_numbers():

@@ -115,4 +115,4 @@ def test_what_the_user_has_set_stays(variables, kept):
 @pytest.mark.full
 def test_a_late_call_says_that_it_is_too_late_for_the_cores():
     (told,) = run("late")["told"]
-    assert told.startswith("JAX is already running, on 1 of 99 processor cores;")
+    assert told.startswith("JAX is already running on 1 of 99 processor cores;")

@@ -54,13 +54,13 @@ def test_load_takes_the_folder_of_several_seeds(tmp_path):
     assert fairgym.load(tmp_path / "x", seed=3).config.seed == 3
     assert fairgym.load(tmp_path / "x", 0).folder == tmp_path / "x" / "seed-0"
     assert [run.config.seed for run in fairgym.load_runs(tmp_path / "x")] == [0, 3]
-    every = r"seed is not given; of the runs in .*x it takes 0, 3; fairgym.load_runs gives all"
-    for seed, message in ((None, every), (7, r"seed is 7; of the runs in .*x it takes 0, 3$")):
+    every = r"seed is not given; the runs in .*x have the seeds 0, 3; fairgym.load_runs loads"
+    for seed, message in ((None, every), (7, r"seed is 7; the runs in .*x have the seeds 0, 3$")):
         with pytest.raises(FairgymError, match=message):
             fairgym.load(tmp_path / "x", seed)
     one = tmp_path / "x" / "seed-3"
     assert fairgym.load(one).config == fairgym.load(one, seed=3).config
-    with pytest.raises(FairgymError, match=r"seed is 0, but the run in .*seed-3 has 3"):
+    with pytest.raises(FairgymError, match=r"seed is 0, but the run in .*seed-3 has seed 3"):
         fairgym.load(one, seed=0)
     shutil.rmtree(one)
     assert fairgym.load(tmp_path / "x").config.seed == 0, "the only one there is"

@@ -213,7 +213,7 @@ def test_a_missing_module_is_one_sentence(run, here):
     with pytest.raises(
         FairgymError,
         match=r"x needs the environment 'plug-world' and the algorithm 'plug-walk', from plug_mine,"
-        r" but there is no module 'plug_mine' .*; --import MODULE takes one that registers",
+        r" but there is no module 'plug_mine' .*; give the module that registers it with",
     ):
         load(run)
     import plug_renamed  # noqa: F401  # pyright: ignore[reportMissingImports]
@@ -223,7 +223,7 @@ def test_a_missing_module_is_one_sentence(run, here):
 
 def test_a_module_that_no_longer_registers_or_raises(run, here):
     (here / "plug_mine.py").write_text("")
-    with pytest.raises(FairgymError, match="but the environment 'plug-world' is not known after"):
+    with pytest.raises(FairgymError, match="but the environment 'plug-world' is still unknown"):
         load(run)
     forget()
     (here / "plug_mine.py").write_text("1 / 0 # zero")

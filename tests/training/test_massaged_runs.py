@@ -138,7 +138,7 @@ def test_evaluate_samples(run, command, capsys):
 
 
 def test_other_observations_are_refused(run):
-    with pytest.raises(FairgymError, match="env shows 'bank' something else than it learned fr"):
+    with pytest.raises(FairgymError, match="'bank' observes something else"):
         run.massaged(run.env.unwrapped)
 
 

@@ -131,7 +131,7 @@ def test_a_run_is_neither_overwritten_nor_resumed_unasked(tmp_path, results):
         train(toy_config(epochs=4), tmp_path, resume=True)
     with pytest.raises(FairgymError, match=r"seed is 3, but .* has 0"):
         train(toy_config(seed=3), tmp_path, resume=True)
-    with pytest.raises(FairgymError, match="resume and overwrite are both set"):
+    with pytest.raises(FairgymError, match="resume and overwrite cannot both be set"):
         train(toy_config(), tmp_path, resume=True, overwrite=True)
     assert results(tmp_path) == before
     assert train(toy_config(), tmp_path, resume=True).summary == load(tmp_path).summary
@@ -208,7 +208,7 @@ def test_another_version_of_the_environment_is_noticed(tmp_path, monkeypatch):
 def test_unreadable_runs(tmp_path, content, message):
     with pytest.raises(FairgymError, match="is not a folder"):
         load(tmp_path / "absent")
-    with pytest.raises(FairgymError, match=r"holds no config\.json"):
+    with pytest.raises(FairgymError, match=r"has no config\.json"):
         load(tmp_path)
     (tmp_path / "config.json").write_text(content)
     with pytest.raises(FairgymError, match=message):

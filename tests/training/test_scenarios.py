@@ -361,7 +361,7 @@ BAD = [
         lambda: simulate("loan", [scenario("a")], reference="b"),
         "unknown reference 'b'; there are: a",
     ),
-    (lambda: scenario(""), "the name of a scenario is ''; it takes a text"),
+    (lambda: scenario(""), "the name of a scenario must be a text, got ''"),
     (
         lambda: scenario("a", baseline="nope").build("loan"),
         "scenario 'a': unknown baseline 'nope'; there are: admit_all_no_relief, .*random",
@@ -482,12 +482,18 @@ def test_what_is_given_besides_overrides_the_file(tmp_path):
 
 BAD_FILES = [
     ("- a\n", "holds a list; it takes names with values"),
-    ("environment: loan\n", "scenarios in .* is not given; it takes the name"),
-    ("scenarios: {a: {}}\n", "environment is not given; .* takes it as a key"),
-    ("environment: loan\nscenarios: []\n", "scenarios in .* is a list; it takes the name"),
-    ("environment: loan\nscenarios: {}\n", "scenarios in .* is empty; it takes the name"),
-    ("environment: [loan]\nscenarios: {a: {}}\n", r"environment in .* is \['loan'\]"),
-    ("environment: loan\nreference: 3\nscenarios: {a: {}}\n", "reference in .* is 3"),
+    ("environment: loan\n", "scenarios in .* must be names .*, got nothing"),
+    ("scenarios: {a: {}}\n", "environment is not given; set it in .* or give its name"),
+    ("environment: loan\nscenarios: []\n", "scenarios in .* must be names .*, got nothing"),
+    ("environment: loan\nscenarios: {}\n", "scenarios in .* must be names .*, got nothing"),
+    (
+        "environment: [loan]\nscenarios: {a: {}}\n",
+        r"environment in .* must be a name, got \['loan'\]",
+    ),
+    (
+        "environment: loan\nreference: 3\nscenarios: {a: {}}\n",
+        "reference in .* must be a name, got 3",
+    ),
     ("environment: loan\nepisodes: few\nscenarios: {a: {}}\n", "episodes is 'few'; it takes"),
     ("environment: loan\nseed: -3\nscenarios: {a: {}}\n", "seed is -3; it takes"),
     (
@@ -498,16 +504,19 @@ BAD_FILES = [
         "environment: loan\nscenarios: {a: {fix: {}}}\n",
         "unknown key 'fix' in scenario 'a' in .*; did you mean 'fixed'",
     ),
-    ("environment: loan\nscenarios: {a: 3}\n", "scenario 'a' in .* is a number; it takes"),
-    ("environment: loan\nscenarios: {a: {params: [1]}}\n", "params of scenario 'a' .* is a list"),
+    ("environment: loan\nscenarios: {a: 3}\n", "scenario 'a' in .* must have .*, got a number"),
+    (
+        "environment: loan\nscenarios: {a: {params: [1]}}\n",
+        "params of scenario 'a' .* must be names with values, got a list",
+    ),
     (
         "environment: loan\nscenarios: {3: {}}\n",
-        "the name of scenario 3 in .* is a number; it takes a text",
+        "the name of scenario 3 in .* must be a text, got a number",
     ),
     ("environment: loan\nscenarios:\n  a: {}\n  a: {}\n", "the key 'a' is given twice"),
     (
         "environment: loan\nscenarios: {a: {baseline: [x]}}\n",
-        r"baseline of scenario 'a' in .* is \['x'",
+        r"baseline of scenario 'a' in .* must be a name, got \['x'",
     ),
 ]
 

@@ -263,7 +263,7 @@ def test_an_edited_configuration_is_told_and_refused(tmp_path, field, finished):
     edit(tmp_path / "config.json", EDITS[field])
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     edited = load(tmp_path)
-    message = rf"{field} is .* in config\.json, but .*\.eqx was made with .*; it takes the"
+    message = rf"{field} is .* in config\.json, but .*\.eqx was made with .*; restore the"
     with pytest.raises(FairgymError, match=message):
         train(edited.config, tmp_path, resume=True)
     with pytest.raises(FairgymError, match=message):

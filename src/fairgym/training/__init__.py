@@ -1,4 +1,4 @@
-"""Training, run folders, evaluation: everything around an algorithm, written once."""
+"""Training, run folders and evaluation of all algorithms."""
 
 from fairgym.training.devices import configure
 from fairgym.training.evaluation import Evaluation, evaluate

@@ -1,4 +1,4 @@
-"""Episodes of fixed policies in one compiled program, and what is counted: scores, waits, nulls."""
+"""Compiled episodes of fixed policies, with their scores, waits and permutation nulls."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -35,11 +35,11 @@ from fairgym.statistics.survival import wait_ages
 
 
 def waits(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " parts"]]]:
-    """Share, median time and times reached of those who wait now; see `Evaluation.waits`.
+    """Return share, median time and times reached of people who wait now; see `Evaluation.waits`.
 
     Args:
-        system: an environment of people, which may be wrapped.
-        state: a state of it.
+        system: An environment with people, wrapped or not.
+        state: A state of it.
     """
     if not system.spec.waits:
         return {}
@@ -52,7 +52,7 @@ def waits(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " part
         there = member & (state.stage == system.spec.stages.index(stage))
         share = jnp.sum(there, axis=1) / jnp.maximum(jnp.sum(member, axis=1), 1)
         at_age = people[feature] == ages[:, None]
-        reached = jnp.sum(there[:-1, None] & at_age, axis=2)  # everybody is the groups' sum
+        reached = jnp.sum(there[:-1, None] & at_age, axis=2)  # everybody is the sum of the groups
         found[stage] = {
             "share": share,
             "median": medians(people[feature], there, system.horizon),
@@ -64,15 +64,15 @@ def waits(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " part
 def medians(
     values: Float[Array, " people"], who: Bool[Array, "parts people"], most: int
 ) -> Float[Array, " parts"]:
-    """Median of the values of each part of the people; 0 for a part without anybody.
+    """Return the median of each subgroup's values; 0 for an empty subgroup.
 
     Args:
-        values: a whole number per person, from 0 to `most`.
-        who: True for the people of each part.
-        most: the largest number that there can be.
+        values: A whole number per person, from 0 to `most`.
+        who: True for the people of each subgroup.
+        most: Largest possible number.
     """
     count = jnp.sum(who, axis=1)
-    # of an even number the two in the middle
+    # for an even count, the two in the middle
     rank = jnp.stack([(count - 1) // 2, count // 2])
 
     def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -81,23 +81,23 @@ def medians(
         enough = jnp.sum(who & (values <= middle[:, :, None]), axis=2) > rank
         return jnp.where(enough, low, middle + 1), jnp.where(enough, middle, high)
 
-    # bisection: sorting everybody in every step would take longer than the step itself
+    # bisection, because sorting all people in every step takes longer than the step itself
     ends = jnp.zeros_like(rank), jnp.full_like(rank, most)
     found, _ = lax.fori_loop(0, most.bit_length(), halve, ends)
     return jnp.where(count > 0, jnp.mean(found.astype(jnp.float32), axis=0), 0.0)
 
 
-# An episode's key and this number make the key of its permutations.
+# Folded into an episode's key for the key of its permutations.
 _PERMUTATIONS = 2**31 - 1
 
 
 def of_people(env: Environment) -> Any:
-    """The environment, if the system inside all wrappers is one of people; else None."""
+    """Return the environment if the system inside all wrappers has people, else None."""
     return env if isinstance(env.unwrapped, PopulationEnvironment) else None
 
 
-def _watched(env: Environment, state: PyTree) -> dict[str, Any]:
-    """Records of the people that go with a trace, beside the components."""
+def _records(env: Environment, state: PyTree) -> dict[str, Any]:
+    """Return the records of people in a trace, in addition to the components."""
     system = of_people(env)
     if system is None:
         return {}
@@ -105,7 +105,7 @@ def _watched(env: Environment, state: PyTree) -> dict[str, Any]:
 
 
 def _parts(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " parts"]]]:
-    """State of the parts of each partition; see `Evaluation.parts`."""
+    """Return the state of each partition's subgroups; see `Evaluation.parts`."""
     if not system.spec.partitions:
         return {}
     people = system.people(state)
@@ -122,7 +122,7 @@ def _parts(system: Any, state: PyTree) -> dict[str, dict[str, Float[Array, " par
 def _columns(
     system: Any, state: PyTree, people: Mapping[str, Array]
 ) -> dict[str, Float[Array, " people"]]:
-    """Columns to sum up over the people of a part: themselves, stages and the core attribute."""
+    """Return the columns to sum over people: ones, stages and the core attribute."""
     counted = {
         stage: jnp.float32(1) * (state.stage == i) for i, stage in enumerate(system.spec.stages)
     }
@@ -134,7 +134,7 @@ def _columns(
 
 
 def _ends(system: Any, states: Sequence[PyTree]) -> dict[str, Float[Array, "states groups"]]:
-    """State of the groups at these moments; see `Evaluation.ends`."""
+    """Return the state of the groups in these states; see `Evaluation.ends`."""
     columns = [_columns(system, state, system.people(state)) for state in states]
     return {
         name: jnp.stack(
@@ -147,13 +147,13 @@ def _ends(system: Any, states: Sequence[PyTree]) -> dict[str, Float[Array, "stat
     }
 
 
-def _by_luck(
+def _nulls(
     env: Environment, episode: PyTree, key: PRNGKeyArray, permutations: int
 ) -> dict[str, dict[str, Any]]:
-    """Disparities under permutations, and those over parts that go with them."""
+    """Return disparities under permutations, for groups and for subgroups."""
     if not permutations:
         return {}
-    luck, tallies = jax.random.fold_in(key, _PERMUTATIONS), episode.tallies
+    null_key, tallies = jax.random.fold_in(key, _PERMUTATIONS), episode.tallies
     system = of_people(env)
     partitions = {} if system is None else system.spec.partitions
     people = {} if system is None else system.people(episode.final_state)
@@ -162,19 +162,19 @@ def _by_luck(
             env,
             tallies,
             people[name].astype(jnp.int32),
-            jax.random.fold_in(luck, place),
+            jax.random.fold_in(null_key, place),
             permutations,
             len(parts),
             known_value,
         )
         for place, (name, parts) in enumerate(partitions.items())
     }
-    drawn = permuted(
-        env, tallies, episode.final_state.group, luck, permutations, value=_value_and_rates
+    nulls = permuted(
+        env, tallies, episode.final_state.group, null_key, permutations, value=_value_and_rates
     )
     return {
-        "nulls": {name: one["value"] for name, one in drawn.items()},
-        "null_rates": {name: one["rates"] for name, one in drawn.items() if "rates" in one},
+        "nulls": {name: one["value"] for name, one in nulls.items()},
+        "null_rates": {name: one["rates"] for name, one in nulls.items() if "rates" in one},
         "part_metrics": {
             name: {
                 disparity: known_value(metric, totals)
@@ -193,7 +193,7 @@ def _orders(
     params: Params,
     key: PRNGKeyArray,
 ) -> dict[str, dict[str, Array]]:
-    """Whom numbers that are set person by person favour; see `Evaluation.orders`."""
+    """Return the per-person actions and what they depend on; see `Evaluation.orders`."""
     found = {}
     for agent, observation in env.observe(state, params).items():
         if env.action_space(agent).per_entity and not isinstance(policies[agent], RecurrentPolicy):
@@ -207,13 +207,13 @@ def _orders(
 
 
 def _rate_of(metric: Metric) -> Rate | None:
-    """The rate whose values a measure compares; None where it compares none."""
+    """Return the rate that a metric compares, or None."""
     rate = getattr(metric, "rate", None)
     return rate if isinstance(rate, Rate) else None
 
 
 def _value_and_rates(metric: Metric, totals: PyTree) -> dict[str, Array]:
-    """Raw value of a disparity, and the groups' rates where it is one of rates."""
+    """Return the raw value of a disparity, with the groups' rates if it compares rates."""
     found, rate = {"value": raw_value(metric, totals)}, _rate_of(metric)
     return found if rate is None else found | {"rates": known_rates(rate, totals)}
 
@@ -231,10 +231,10 @@ def measure(
     with_ends: bool,
     permutations: int,
 ) -> Any:
-    """The episodes of these keys: the fields of `Evaluation`; the people, and orders of them."""
+    """Run the episodes of these keys; return fields of `Evaluation`, and people with orders."""
 
     def one(key: PRNGKeyArray) -> Any:
-        watch = functools.partial(_watched, env) if trace else None
+        watch = functools.partial(_records, env) if trace else None
         episode = rollout(
             env,
             params,
@@ -266,7 +266,7 @@ def measure(
             **(episode.watched or {}),
             "memories": episode.memories,
             "part_totals": episode.part_totals,
-            **_by_luck(env, episode, key, permutations),
+            **_nulls(env, episode, key, permutations),
         }
         system = of_people(env)
         if system is None or not (with_people or with_ends):

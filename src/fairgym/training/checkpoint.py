@@ -1,4 +1,4 @@
-"""Checkpoints: the arrays of a train state, with a header by which a damaged file is noticed."""
+"""Checkpoints: arrays of a training state with a header that reveals damaged files."""
 
 import hashlib
 import io
@@ -18,15 +18,15 @@ MARK = "fairgym-arrays-2"
 
 
 class OtherConfiguration(FairgymError):
-    """The arrays are of a run with another configuration than its config.json."""
+    """Error: the arrays belong to another configuration than that of config.json."""
 
 
 def encode(tree: PyTree, **about: object) -> bytes:
-    """The arrays of a pytree as bytes: a line with a checksum of the rest, one of JSON, the arrays.
+    """Encode the arrays of a pytree: a line with a checksum, a line of JSON, and the arrays.
 
     Args:
-        tree: any pytree; what is static in it is not written.
-        **about: JSON values kept in the line of JSON.
+        tree: Any pytree; its static part is not written.
+        **about: JSON values for the line of JSON.
     """
     buffer = io.BytesIO()
     eqx.tree_serialise_leaves(buffer, tree)
@@ -39,10 +39,10 @@ def _first_line(rest: bytes) -> bytes:
 
 
 def read_header(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
-    """The header, which describes the arrays, and the arrays' bytes.
+    """Return the header, which describes the arrays, and the bytes of the arrays.
 
     Raises:
-        FairgymError: the content is truncated or altered.
+        FairgymError: If the content is truncated or altered.
     """
     first, _, rest = content.partition(b"\n")
     about, _, payload = rest.partition(b"\n")
@@ -51,70 +51,70 @@ def read_header(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
-        raise FairgymError(f"{path} is truncated or altered; it takes a file that fairgym wrote")
+        raise FairgymError(f"{path} is truncated or altered, or not a file of fairgym")
     return header, payload
 
 
 def decode(
     content: bytes, like: PyTree, path: Path, config: Mapping[str, object] | None = None
 ) -> tuple[Any, dict[str, Any]]:
-    """The pytree and what was written about it.
+    """Return the pytree and its header.
 
     Args:
-        content: as `encode` made it.
-        like: a pytree of the same structure, shapes and dtypes.
-        path: origin of the content, for messages.
-        config: configuration of config.json, which must be that in the header; None for any.
+        content: Bytes from `encode`.
+        like: A pytree of the same structure, shapes and dtypes.
+        path: Origin of the content, for messages.
+        config: Configuration of config.json, which must equal that in the header; None for any.
 
     Raises:
-        FairgymError: the content is truncated, altered or of another structure.
-        OtherConfiguration: the configuration is another one.
+        FairgymError: If the content is truncated, altered or of another structure.
+        OtherConfiguration: If the configuration differs.
     """
     header, payload = read_header(content, path)
     if config is not None:
         require_same(header, config, path)
     try:
         return eqx.tree_deserialise_leaves(io.BytesIO(payload), like), header
-    except Exception as error:  # whatever NumPy or equinox make of foreign arrays
+    except Exception as error:  # NumPy and equinox raise many kinds of errors here
         raise FairgymError(f"{path} holds arrays of another configuration") from error
 
 
 def require_same(header: Mapping[str, object], config: Mapping[str, object], path: Path) -> None:
-    """Raise an error unless the configuration in a header is that of config.json.
+    """Raise an error unless the configuration in a header equals that of config.json.
 
     Raises:
-        FairgymError: there is none in the header.
-        OtherConfiguration: it is another one; the sentence names the first difference.
+        FairgymError: If the header has no configuration.
+        OtherConfiguration: If it differs; the message names the first difference.
     """
     made_with = header.get("config")
     if not isinstance(made_with, dict):
-        raise FairgymError(f"{path} names no configuration; it takes a file that fairgym wrote")
+        raise FairgymError(f"{path} has no configuration; it is not a file of fairgym")
     for field, here, there in differences(config, made_with):
         raise OtherConfiguration(
-            f"{field} is {here!r} in config.json, but {path} was made with {there!r}; it takes the"
-            " configuration that the run began with"
+            f"{field} is {here!r} in config.json, but {path} was made with {there!r}; restore the"
+            " configuration with which the run began"
         )
 
 
 class Checkpoints:
-    """The checkpoints of a run, of which the last two are kept.
+    """The checkpoints of a run; the last two are kept.
 
     Args:
-        folder: folder of the files; made by the first `save`.
+        folder: Folder of the files; created by the first `save`.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def paths(self) -> list[Path]:
-        """The files there are, newest first."""
+        """Return the files, newest first."""
         return sorted(self.folder.glob("epoch-*.eqx"), reverse=True)
 
     def save(self, epoch: int, state: PyTree, config: Mapping[str, object]) -> None:
-        """Write the state after this many epochs of a configuration, and keep the last two.
+        """Write the state after this many epochs, and keep the last two files.
 
         Raises:
-            FairgymError: it cannot be written.
+            FairgymError: If the file cannot be written.
         """
         content = encode(state, epoch=epoch, config=config)
         write_whole(self.folder / f"epoch-{epoch:08d}.eqx", content)
@@ -124,12 +124,12 @@ class Checkpoints:
     def latest(
         self, like: PyTree, at_most: int, config: Mapping[str, object]
     ) -> tuple[Any, int] | None:
-        """The newest whole state of at most this many epochs, with its epoch; None without one.
+        """Return the newest intact state of at most this many epochs with its epoch, or None.
 
-        Files that are damaged, or further than the log of metrics, are passed over.
+        Files that are damaged, or ahead of the log of metrics, are skipped.
 
         Raises:
-            OtherConfiguration: a checkpoint was made with another configuration.
+            OtherConfiguration: If a checkpoint was made with another configuration.
         """
         for path in self.paths():
             try:

@@ -1,4 +1,4 @@
-"""Comparison of policies: runs beside fixed baselines, on the same episodes."""
+"""Comparison of policies: runs and fixed baselines in the same episodes."""
 
 import dataclasses
 import json
@@ -11,8 +11,8 @@ from fairgym.policies import fixed_policies, sampled
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 
-# Parts of a configuration that the episodes of a baseline depend on, and those that only its
-# score does.
+# Fields of a configuration that determine a baseline's episodes, and those that only determine its
+# score.
 _ENVIRONMENT = ("environment", "environment_args", "params")
 _AIM = ("objective", "objectives", "bounds")
 
@@ -22,9 +22,9 @@ class Compared:
     """One policy of a comparison.
 
     Attributes:
-        name: label of the configuration, or key of the baseline.
-        runs: the runs that it was learned in, one per seed; empty for a baseline.
-        evaluations: one evaluation per run; one for a baseline.
+        name: Label of the configuration, or key of the baseline.
+        runs: The training runs, one per seed; empty for a baseline.
+        evaluations: One evaluation per run; one for a baseline.
     """
 
     name: str
@@ -33,12 +33,12 @@ class Compared:
 
     @property
     def learned(self) -> bool:
-        """False for a baseline."""
+        """Whether the policy is learned; False for a baseline."""
         return bool(self.runs)
 
     @property
     def title(self) -> str:
-        """The name as shown: a baseline's key in words, a label as it is."""
+        """The displayed name: a baseline's key in words, or the label."""
         return self.name if self.learned else self.name.replace("_", " ")
 
 
@@ -47,10 +47,10 @@ class Comparison:
     """Policies measured in one setting: one environment, discount and objective.
 
     Attributes:
-        environment: text that is equal for equal environments and discounts; comparisons that share
-            it have the same baselines, scored by different objectives.
-        learned: learned policies, one entry per configuration.
-        baselines: the environment's fixed policies.
+        environment: Text that identifies environment and discount. Comparisons with the same text
+            have the same baselines, scored by different objectives.
+        learned: Learned policies, one entry per configuration.
+        baselines: The environment's fixed policies.
     """
 
     environment: str
@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def run(self) -> Run:
-        """A run in this setting, for its environment, parameters and objective."""
+        """One run in this setting, for its environment, parameters and objective."""
         return self.learned[0].runs[0]
 
 
@@ -79,35 +79,35 @@ def compare(
     progress: Callable[[str], None] | None = None,
     **options: object,
 ) -> list[Comparison]:
-    """Measure the policies of runs, and the fixed baselines of each setting that they are in.
+    """Measure the policies of runs and the fixed baselines of each of their settings.
 
-    All policies act on the same people with the same luck. The baselines of an environment are
-    run once, and scored by each objective.
+    All policies are measured in the same episodes: the same people and random numbers. The
+    baselines of an environment are run once and scored by each objective.
 
     Args:
-        configurations: label and runs of each configuration, one run per seed.
-        episodes: number of episodes per policy.
-        seed: seed of the episodes.
-        random: True to add the random policy to the environment's baselines.
-        sample: True for runs' policies that draw their choices (`fairgym.policies.exploration`).
-        massage: True to massage the actions of the runs' policies (`Run.massaged`).
-        progress: called with the title of each policy before it is measured.
-        **options: further arguments of `fairgym.training.evaluate`.
+        configurations: Label and runs of each configuration, one run per seed.
+        episodes: Number of episodes per policy.
+        seed: Seed of the episodes.
+        random: Whether to add the random policy to the environment's baselines.
+        sample: Whether the runs' policies sample their actions (`fairgym.policies.exploration`).
+        massage: Whether to massage the actions of the runs' policies (`Run.massaged`).
+        progress: Called with the title of each policy before measuring it.
+        **options: Further arguments of `fairgym.training.evaluate`.
 
     Returns:
-        One comparison per setting, in the order in which the configurations first name it.
+        One comparison per setting, in the order of the configurations.
 
     Raises:
-        FairgymError: a run without policy, or one that cannot be sampled or massaged.
+        FairgymError: If a run has no policy, or cannot be sampled or massaged.
     """
-    say = progress or (lambda title: None)
+    show = progress or (lambda title: None)
 
     def measured(run: Run, env: Environment, policies: Mapping[str, AnyPolicy]) -> Evaluation:
         return run.evaluate(episodes, seed, env=env, policies=policies, **options)
 
     settings: dict[tuple[str, str], list[tuple[str, Sequence[Run], list[Any]]]] = {}
     for name, runs in configurations:
-        # what cannot be measured is told before anything is
+        # errors are raised before anything is measured
         acting = [_acting(run, sample, massage) for run in runs]
         title = name + ", sampled" * sample + ", massaged" * massage
         settings.setdefault(_setting(runs[0]), []).append((title, runs, acting))
@@ -116,7 +116,7 @@ def compare(
     for (environment, _), named in settings.items():
         learned = []
         for name, runs, acting in named:
-            say(name)
+            show(name)
             found = tuple(measured(run, *one) for run, one in zip(runs, acting, strict=True))
             learned.append(Compared(name, tuple(runs), found))
         first = named[0][1][0]
@@ -125,7 +125,7 @@ def compare(
         else:
             baselines = ()
             for name, specification in baselines_of(first.env, random=random).items():
-                say(Compared(name, (), ()).title)
+                show(Compared(name, (), ()).title)
                 found = measured(first, first.env, fixed_policies(first.env, specification))
                 baselines += (Compared(name, (), (found,)),)
             shared[environment] = baselines
@@ -134,13 +134,13 @@ def compare(
 
 
 def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping[str, object]]:
-    """Specifications of an environment's fixed policies, and of the random one if asked for."""
+    """Return specifications of an environment's baselines; with `random`, also the random one."""
     extra = {"random": dict.fromkeys(env.agents, "random")} if random else {}
     return {**env.spec.baselines, **extra}
 
 
 def _acting(run: Run, sample: bool, massage: bool) -> tuple[Environment, Mapping[str, AnyPolicy]]:
-    """Environment and policies of a run, with both as asked for."""
+    """Return the environment and policies of a run, sampled or massaged if requested."""
     policies = sampled(run.env, run.policies) if sample else run.policies
     return run.massaged(policies=policies) if massage else (run.env, policies)
 

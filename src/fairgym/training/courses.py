@@ -14,16 +14,16 @@ from fairgym.core import Environment
 from fairgym.fairness import Min, Recent, Scheme
 from fairgym.training.evaluation import Evaluation
 
-MOST_PARTS = 12  # groups or people that have a line or a column each
+MOST_PARTS = 12  # groups or people that are shown one by one
 
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """One scheme over the steps of episodes; after an episode's end all stays as it was.
+    """One scheme over the steps of episodes; values stay constant after an episode's end.
 
     Attributes:
-        scores: fairness score of the steps so far, (episodes, steps).
-        status: status vector U after each step, (episodes, steps, stakeholders).
+        scores: Fairness score of the steps so far, (episodes, steps).
+        status: Status vector U after each step, (episodes, steps, stakeholders).
     """
 
     scores: Float[np.ndarray, "episodes steps"]
@@ -34,8 +34,8 @@ def courses(evaluation: Evaluation, schemes: Mapping[str, Scheme]) -> dict[str, 
     """Score episodes step by step (Alamdari et al. 2024, definition 4.7, of each prefix).
 
     Args:
-        evaluation: episodes measured with `trace=True`.
-        schemes: the schemes by name.
+        evaluation: Episodes measured with `trace=True`.
+        schemes: The schemes by name.
     """
     lengths = jnp.asarray(evaluation.lengths)
     trace = jax.tree.map(jnp.asarray, evaluation.trace)
@@ -48,15 +48,15 @@ def courses(evaluation: Evaluation, schemes: Mapping[str, Scheme]) -> dict[str, 
 
 @dataclasses.dataclass(frozen=True)
 class StatusVector:
-    """A status vector that one or more schemes of an environment judge.
+    """A status vector that one or more schemes of an environment aggregate.
 
     Attributes:
-        schemes: names of these schemes; the course of each holds it.
-        title: what the stakeholders have got, in words.
-        unit: unit of the entries; "" if it is not known.
-        axis: word for the stakeholders ("group", "person").
-        stakeholders: their names, in the order of the entries.
-        nonnegative: True if no entry can be below 0.
+        schemes: Names of these schemes; the course of each holds the vector.
+        title: What the entries measure, in words.
+        unit: Unit of the entries; "" if unknown.
+        axis: Word for the stakeholders ("group", "person").
+        stakeholders: Names of the stakeholders, in the order of the entries.
+        nonnegative: Whether all entries are at least 0.
     """
 
     schemes: tuple[str, ...]
@@ -68,46 +68,46 @@ class StatusVector:
 
 
 def status_vectors(env: Environment, course: Mapping[str, Course]) -> list[StatusVector]:
-    """The different status vectors that the schemes of an environment judge.
+    """Return the different status vectors of an environment's schemes.
 
     Args:
-        env: the environment.
-        course: courses of its schemes, for the number of stakeholders.
+        env: The environment.
+        course: Courses of its schemes, for the number of stakeholders.
     """
-    judging: dict[Any, list[str]] = {}
+    schemes_of: dict[Any, list[str]] = {}
     for name, scheme in env.spec.schemes.items():
-        judging.setdefault(scheme.status, []).append(name)
+        schemes_of.setdefault(scheme.status, []).append(name)
     found = []
-    for status, names in judging.items():
+    for status, names in schemes_of.items():
         info = env.spec.component_info.get(getattr(status, "component", ""))
         if info is not None and info.per in env.spec.axes:
             axis = env.spec.group_word if info.per == "group" else info.axes[0]
             title = f"{info.description}{_since(env, status)}"
             who, low = env.spec.parts_of(axis), info.nonnegative
             found.append(StatusVector(tuple(names), title, info.unit, axis, who, low))
-        else:  # of a memory that is not one of a component
+        else:  # the status of a scheme that does not read a component
             size = course[names[0]].status.shape[-1]
             numbers = tuple(f"stakeholder {place + 1}" for place in range(size))
-            title = f"status that {words(names[0])} judges"
+            title = f"status of {words(names[0])}"
             found.append(StatusVector(tuple(names), title, "", "stakeholder", numbers))
     return found
 
 
 def _since(env: Environment, status: PyTree) -> str:
-    """Part of the past that a status tells of, in words; "" if it is all that there was."""
+    """Return the part of the past that a status covers, in words; "" for all of it."""
     if isinstance(status, Recent):
         return f", last {status.steps} {env.spec.time_unit}"
-    ahead = ", ahead of the least" if isinstance(status, Min) else ""
+    relative = ", above the minimum" if isinstance(status, Min) else ""
     discount = getattr(status, "discount", 1.0)
-    return ahead + (f", the past discounted by {discount:g}" if discount < 1.0 else "")
+    return relative + (f", the past discounted by {discount:g}" if discount < 1.0 else "")
 
 
 def few(values: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """One entry per part with the parts' names; of too many the lowest, the mean and the highest.
+    """Return one entry per stakeholder with its name; for many, the lowest, mean and highest.
 
     Args:
-        values: the last axis goes over the parts.
-        names: their names in code.
+        values: Values; the last axis is the stakeholder.
+        names: Names of the stakeholders in code.
     """
     if len(names) <= MOST_PARTS:
         return values, [words(name) for name in names]

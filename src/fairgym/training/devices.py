@@ -1,4 +1,4 @@
-"""The best use of the machine: one device per processor core, compiled programs kept."""
+"""Set-up of JAX: one device per processor core, and a cache of compiled programs."""
 
 import contextlib
 import logging
@@ -11,14 +11,14 @@ import jax
 
 
 def cores() -> int:
-    """Processor cores that this process may use."""
+    """Return the number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def cache_folder() -> Path:
-    """Folder of compiled programs: "fairgym/jax" in the user's cache folder."""
+    """Return the folder of compiled programs: "fairgym/jax" in the user's cache folder."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -29,20 +29,19 @@ def cache_folder() -> Path:
 
 
 def configure() -> None:
-    """Set JAX up for fairgym; call it once, before JAX is first used.
+    """Set up JAX for fairgym; call it once, before JAX is first used.
 
-    - The processor shows up as one device per core, over which episodes are split.
-    - Compiled programs are kept in the user's cache folder, so that the next process loads them.
-    - XLA's log leaves out its alarm about slow compilation, and other errors that JAX raises
-      anyway.
+    - Shows the processor to JAX as one device per core; episodes are split over devices.
+    - Keeps compiled programs in the user's cache folder, so that the next process loads them.
+    - Silences XLA's slow-compilation warning, and XLA's log of errors that JAX raises anyway.
 
-    What the user has set (`JAX_NUM_CPU_DEVICES`, `XLA_FLAGS`, `JAX_COMPILATION_CACHE_DIR`,
-    `JAX_ENABLE_COMPILATION_CACHE`, `JAX_LOGGING_LEVEL`, `TF_CPP_MIN_LOG_LEVEL`, or the same by
-    `jax.config`) stays. The commands call it; in Python `train` and `evaluate` do all of it but
-    the devices.
+    Settings of the user are kept (`JAX_NUM_CPU_DEVICES`, `XLA_FLAGS`, `JAX_COMPILATION_CACHE_DIR`,
+    `JAX_ENABLE_COMPILATION_CACHE`, `JAX_LOGGING_LEVEL`, `TF_CPP_MIN_LOG_LEVEL`, or the same in
+    `jax.config`). The commands call it. In Python, `train` and `evaluate` do all of it except the
+    devices.
 
     Warns:
-        RuntimeWarning: JAX is already running, on fewer devices than cores.
+        RuntimeWarning: If JAX is already running on fewer devices than cores.
 
     Examples:
         >>> import fairgym
@@ -55,8 +54,8 @@ def configure() -> None:
         except RuntimeError:  # JAX is already running
             if jax.default_backend() == "cpu" and jax.local_device_count() < cores():
                 warnings.warn(
-                    f"JAX is already running, on {jax.local_device_count()} of {cores()} processor"
-                    " cores; fairgym.configure() takes effect before JAX is first used",
+                    f"JAX is already running on {jax.local_device_count()} of {cores()} processor"
+                    " cores; call fairgym.configure() before JAX is first used",
                     RuntimeWarning,
                     stacklevel=2,
                 )
@@ -64,13 +63,13 @@ def configure() -> None:
 
 
 def keep_programs() -> None:
-    """Keep compiled programs in `cache_folder`, and say nothing of slow compilation.
+    """Keep compiled programs in `cache_folder`, and silence XLA's slow-compilation warning.
 
-    What the user has set stays; it may be called at any time.
+    Settings of the user are kept. It can be called at any time.
     """
     values = jax.config.values
     if values["jax_enable_compilation_cache"] and values["jax_compilation_cache_dir"] is None:
-        with contextlib.suppress(RuntimeError):  # no home folder: nothing is kept
+        with contextlib.suppress(RuntimeError):  # no home folder: no cache
             jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
             if values["jax_persistent_cache_min_compile_time_secs"] == 1.0:  # JAX's default
                 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
@@ -80,9 +79,8 @@ def keep_programs() -> None:
 def _quieten_xla() -> None:
     """Keep XLA's log from standard error, unless the user has chosen a level.
 
-    The alarm about compilation of over two minutes is an error to XLA, and has no switch of its
-    own. JAX sets the level of XLA's log together with that of its own loggers, which get theirs
-    back.
+    XLA logs compilation of over two minutes as an error, and has no switch for this. JAX sets the
+    level of XLA's log together with that of its own loggers, whose levels are restored here.
     """
     chosen = jax.config.values["jax_logging_level"]
     for_xla = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1")  # JAX sets 1 itself

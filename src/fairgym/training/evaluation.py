@@ -1,4 +1,4 @@
-"""Measuring policies: many episodes, every metric, the same luck for every policy compared."""
+"""Evaluation of policies: every metric in many episodes, the same episodes for every policy."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -26,64 +26,64 @@ from fairgym.statistics.shares import share_difference, share_interval
 from fairgym.training._measuring import measure, of_people
 from fairgym.training.devices import keep_programs
 
-# People of all episodes whose features are held at once, so that memory stays bounded.
+# Largest number of people, over all episodes, whose features are in memory at once.
 _PEOPLE_AT_ONCE = 2_000_000
-# The share of episodes that do not fail.
+# Name of the share of episodes that do not terminate.
 SURVIVED = "survived"
-# Permutations that commands and reports make: enough for the quantile of 95%.
+# Permutations in commands and reports: enough for the 95% quantile.
 ENOUGH = 200
 
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """Episodes of one joint policy, measured; NumPy arrays, first axis the episodes.
+    """Measured episodes of one joint policy, as NumPy arrays whose first axis is the episode.
 
     Attributes:
-        metrics: name of a metric or scheme -> raw value, more is better; 0/0 counts as 0.
-        defined: the same names -> False where the value is 0/0.
-        objective: the score (mean over agents that have their own); None without an objective.
-        lengths: steps made.
-        terminated: True where the episode failed before its horizon.
-        totals: discounted sums of the components, which metrics and objectives act on.
-        mean_actions: agent -> mean action; one number for per-person actions.
-        trace: components of every step, a second axis over time; None unless asked for.
-        people_start: feature name -> value of every person at the start, of the first episodes
-            (as many as asked for); empty for environments without people.
-        people_end: the same after the last step.
-        orders: agent that sets a number per person and remembers nothing -> {"action": the numbers
-            that it would set after the last step, (episodes, rows); "mask": rows that hold people;
-            "features": what it observes of them, (episodes, rows, features)}, of the same episodes.
-        discount: gamma of the totals.
-        rates: measure that compares a rate between groups, or people -> the rate of each of them,
+        metrics: Name of a metric or scheme -> raw value, higher is better; 0/0 counts as 0.
+        defined: The same names -> False where the value is 0/0.
+        objective: The score, averaged over agents with different objectives; None without an
+            objective.
+        lengths: Number of steps.
+        terminated: True for episodes that terminated before the horizon.
+        totals: Discounted sums of the components; metrics and objectives are functions of them.
+        mean_actions: Agent -> mean action; one number for per-person actions.
+        trace: Components of every step, with time as second axis; None unless requested.
+        people_start: Feature name -> value of every person at the start, for the first
+            `people_episodes` episodes; empty for environments without people.
+        people_end: The same after the last step.
+        orders: Agent with one number per person and no hidden state -> {"action": the numbers that
+            it would set after the last step, (episodes, rows); "mask": rows that hold people;
+            "features": its observation of them, (episodes, rows, features)}, for the same episodes.
+        discount: Discount factor gamma of the totals.
+        rates: Metric that compares a rate between groups or people -> the rate of each of them,
             arrays (episodes, groups); NaN for 0/0.
-        parts: state of the parts of each of `env.spec.partitions` at the start and after each step:
-            partition -> {"people", each stage: numbers of people; the core attribute: its sum},
-            arrays (episodes, horizon + 1, parts), zero after an episode's end. Empty without
-            trace, and for environments without people.
-        waits: those who wait, in each stage of `env.spec.waits`, at the start and after each step:
-            stage -> {"share": share of the people who are in it; "median": median of the time that
-            these have waited so far, 0 where nobody waits}, arrays (episodes, horizon + 1,
-            groups + 1) whose last column is everybody, and {"reached": number of those who have
-            waited for just this long}, (episodes, horizon + 1, groups, ages), the ages being those
-            of `wait_ages`. Zero after an episode's end. Empty without trace, and for environments
-            without people.
-        ends: state of each group at the start and after the last step: {"people", each stage:
-            numbers of people; the core attribute: its sum}, arrays (episodes, 2, groups). Empty
-            unless asked for, and for environments without people.
-        memories: memories of the schemes after the last step, by name.
-        nulls: disparity between groups -> its raw value in each episode under random permutations
-            of the people's groups, shape (episodes, permutations); what `null` sums up. Empty
-            unless asked for, and for environments that count by group only.
-        null_rates: as `nulls`, the groups' rates behind each disparity between rates, shape
+        parts: State of the subgroups of each of `env.spec.partitions` at the start and after each
+            step: partition -> {"people", each stage: number of people; the core attribute: its
+            sum}, arrays (episodes, horizon + 1, subgroups), zero after an episode's end. Empty
+            without trace, and for environments without people.
+        waits: People waiting in each stage of `env.spec.waits`, at the start and after each step:
+            stage -> {"share": share of people in the stage; "median": median time that they have
+            waited so far, 0 if nobody waits}, arrays (episodes, horizon + 1, groups + 1) whose last
+            column is everybody; and {"reached": number of people who have waited for exactly this
+            time}, (episodes, horizon + 1, groups, ages), with the ages of `wait_ages`. Zero after
+            an episode's end. Empty without trace, and for environments without people.
+        ends: State of each group at the start and after the last step: {"people", each stage:
+            number of people; the core attribute: its sum}, arrays (episodes, 2, groups). Empty
+            unless requested, and for environments without people.
+        memories: States of the schemes after the last step, by name.
+        nulls: Disparity between groups -> its raw values under random permutations of the people's
+            groups in each episode, shape (episodes, permutations); `null` summarises them. Empty
+            unless requested, and for environments that count only by group.
+        null_rates: As `nulls`: the groups' rates behind each disparity between rates, shape
             (episodes, permutations, groups); NaN for 0/0.
-        part_totals: for each of `env.spec.partitions` the totals with one number per part in place
-            of each group's. Empty without permutations.
-        part_metrics: for each of `env.spec.partitions` the disparities between groups counted over
-            its parts instead: name -> raw value in each episode, NaN for 0/0. Empty without
+        part_totals: For each of `env.spec.partitions`, the totals with one number per subgroup
+            instead of per group. Empty without permutations.
+        part_metrics: For each of `env.spec.partitions`, the disparities computed over its subgroups
+            instead of the groups: name -> raw value in each episode, NaN for 0/0. Empty without
             permutations.
-        part_nulls: as `nulls`, with the parts of each of `env.spec.partitions` permuted: partition
-            -> disparity -> (episodes, permutations), NaN for 0/0. Everybody has the part of an
-            episode's end, though others may have had their place before. Empty without
+        part_nulls: As `nulls`, with the subgroups of each of `env.spec.partitions` permuted:
+            partition -> disparity -> (episodes, permutations), NaN for 0/0. Each place counts for
+            the subgroup of the person who holds it at the episode's end. Empty without
             permutations.
     """
 
@@ -116,72 +116,72 @@ class Evaluation:
         return len(self.lengths)
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float, float]:
-        """Mean over the episodes and its interval.
+        """Return the mean over episodes and its confidence interval, `(mean, low, high)`.
 
         Args:
-            name: a metric or scheme, "objective", or "survived" (the share that did not fail).
-            level: probability that the interval holds the mean.
+            name: A metric or scheme, "objective", or "survived" (the share of episodes that did
+                not terminate).
+            level: Confidence level.
         """
         return (share_interval if name == SURVIVED else mean_interval)(self.values(name), level)
 
     def difference(
         self, other: "Evaluation", name: str, level: float = 0.95
     ) -> tuple[float, float, float]:
-        """Mean difference from another policy in the same episodes, and its interval.
+        """Return the mean paired difference from another policy and its confidence interval.
 
-        Only episodes count in which the value is defined for both; without one, all is NaN.
+        Only episodes in which the value is defined for both count; without any, all is NaN.
 
         Args:
-            other: another policy, measured with the same key.
-            name: as for `interval`.
-            level: probability that the interval holds the mean difference.
+            other: Evaluation of another policy with the same key.
+            name: As for `interval`.
+            level: Confidence level.
 
         Raises:
-            FairgymError: different numbers of episodes.
+            FairgymError: If the numbers of episodes differ.
         """
         ours, theirs = (
             np.where(one.defined.get(name, True), one.values(name), np.nan) for one in (self, other)
         )
         if name != SURVIVED:
             return paired_interval(ours, theirs, level)
-        same = np.array_equal(ours, theirs)  # no difference, as of all that differs in no episode
+        same = np.array_equal(ours, theirs)  # no difference in any episode
         return (0.0, 0.0, 0.0) if same else share_difference(ours, theirs, level)
 
     def null(self, name: str, level: float = 0.95, partition: str = "") -> Null:
-        """The disparity beside that which luck makes: the people's groups permuted in each episode.
+        """Return the permutation test of a disparity: groups are permuted in each episode.
 
-        Only episodes count in which the disparity is defined.
+        Only episodes in which the disparity is defined count.
 
         Args:
-            name: a key of `nulls`.
-            level: share of the permutations that the bound leaves on the side of parity.
-            partition: one of `env.spec.partitions`, whose parts are compared; "" compares the
-                groups.
+            name: A key of `nulls`.
+            level: Share of the permutations that are closer to parity than the bound.
+            partition: One of `env.spec.partitions` to compare its subgroups; "" for the groups.
 
         Raises:
-            FairgymError: the disparity was not measured under permutations, or no such partition.
+            FairgymError: If there are no permutations of the disparity, or no such partition.
         """
         if name not in self.nulls:
             raise FairgymError(
-                f"there are no permutations of {name!r}; it takes evaluate(..., permutations=200),"
-                f" and one of: {', '.join(self.nulls) or 'nothing was permuted'}"
+                f"there are no permutations of {name!r}; use evaluate(..., permutations=200) and"
+                f" one of: {', '.join(self.nulls) or 'nothing was permuted'}"
             )
         if partition and partition not in self.part_nulls:
             raise FairgymError(
-                f"partition: {partition!r} is none of this environment's:"
-                f" {', '.join(self.part_nulls) or 'it has none'}"
+                f"unknown partition {partition!r}; there are:"
+                f" {', '.join(self.part_nulls) or 'none'}"
             )
         return null_of(*self.beside_luck(name, partition), level)
 
     def beside_luck(self, name: str, partition: str = "") -> tuple[np.ndarray, np.ndarray]:
-        """Raw values of a disparity where it is defined, and the same episodes under permutations.
+        """Return the defined raw values of a disparity, and those under permutations.
 
         Args:
-            name: a key of `nulls`.
-            partition: one of `env.spec.partitions`, or "" for the groups.
+            name: A key of `nulls`.
+            partition: One of `env.spec.partitions`, or "" for the groups.
 
         Returns:
-            Arrays (known episodes,) and (known episodes, permutations).
+            Arrays (defined episodes,) and (defined episodes, permutations).
         """
         if partition:
             values, permuted = (
@@ -193,22 +193,22 @@ class Evaluation:
         return values[known], permuted[known]
 
     def values(self, name: str) -> np.ndarray:
-        """Value of every episode: a measure, "objective", or "survived" (1 if it did not fail)."""
+        """Return the value of every episode; "survived" is 1 if it did not terminate."""
         if name == SURVIVED:
             return 1.0 - self.terminated
         found = self.objective if name == "objective" else self.metrics[name]
         return np.zeros(0) if found is None else found
 
     def undefined(self, name: str) -> int:
-        """Episodes in which the metric is 0/0."""
+        """Return the number of episodes in which the metric is 0/0."""
         return int(np.sum(~self.defined[name])) if name in self.defined else 0
 
     def scored_by(self, objective: Objective | Mapping[str, Objective] | None) -> "Evaluation":
-        """The same episodes, scored by another objective.
+        """Return the same episodes, scored by another objective.
 
         Args:
-            objective: objective of all agents, one per agent, or None for no score. The schemes
-                that it weighs are those of the environment, or have been measured.
+            objective: Objective of all agents, one per agent, or None for no score. Its schemes
+                must be those of the environment, or have been measured.
         """
         objectives = _several(objective)
         scores = [np.asarray(jax.vmap(one.score)(self.totals, self.memories)) for one in objectives]
@@ -232,33 +232,32 @@ def evaluate(
 ) -> Evaluation:
     """Run episodes with fixed policies and measure them.
 
-    The same key gives the same people and the same luck, whatever the policies: differences
+    The same key gives the same people and random numbers for all policies, so that differences
     between policies are paired. Policies of equal structure share one compiled program, which is
-    kept for other processes (`fairgym.configure`).
+    cached for other processes (`fairgym.configure`).
 
     Args:
-        env: the environment.
-        params: as `env.default_params`.
-        policies: agent -> policy, with or without a hidden state.
-        key: a JAX key.
-        episodes: number of episodes.
-        objective: score of the episodes: one objective for all agents, or one per agent. Metrics
-            and schemes that it brings along are measured beside the environment's.
-        discount: gamma of the component sums, 1 for plain sums.
-        trace: True to return the components of every step, the state of the parts of the people,
-            and who waits.
-        people_episodes: number of the first episodes of which to return everybody's features;
-            without effect in environments without people.
-        ends: True to return the state of the groups at the start and at the end.
-        permutations: number of random permutations of the people's groups per episode, under which
-            disparities between groups are counted anew (`Evaluation.null`; 200 do). What happens
-            in the episode stays as it is. With them comes what is counted for the parts of the
-            people (`Evaluation.part_totals`). Without effect in environments that count by group
-            only.
+        env: The environment.
+        params: As `env.default_params`.
+        policies: Agent -> policy, with or without a hidden state.
+        key: A JAX key.
+        episodes: Number of episodes.
+        objective: Score of the episodes: one objective for all agents, or one per agent. Custom
+            metrics and schemes in it are measured as well.
+        discount: Discount factor gamma of the component sums; 1 for plain sums.
+        trace: Whether to return the components of every step, the state of the subgroups, and who
+            waits.
+        people_episodes: Number of first episodes for which to return everybody's features. It has
+            no effect in environments without people.
+        ends: Whether to return the state of the groups at the start and at the end.
+        permutations: Number of random permutations of the people's groups per episode, for the
+            null distribution of disparities (`Evaluation.null`; 200 are enough). The episodes
+            themselves do not change. Subgroups are then counted too (`Evaluation.part_totals`). It
+            has no effect in environments that count only by group.
 
     Raises:
-        FairgymError: a missing or unknown agent, or a number of episodes or permutations out of
-            range.
+        FairgymError: If an agent is missing or unknown, or the number of episodes or permutations
+            out of range.
     """
     require_agents(env, policies, "policy")
     check_shape("episodes", episodes, 1, 1_000_000)
@@ -275,7 +274,7 @@ def evaluate(
     keys = jax.random.split(key, episodes)
     parts, shown = [], []
     for start in range(0, episodes, at_once):
-        # the last part is filled up, so that it is the same program
+        # the last chunk is padded, so that it runs the same program
         index = jnp.minimum(jnp.arange(start, start + at_once), episodes - 1)
         options = (trace, people_episodes > start, ends, permutations)
         part, everybody = measure(
@@ -293,7 +292,7 @@ def evaluate(
 
 
 def _at_once(env: Environment, episodes: int) -> int:
-    """Number of episodes whose people are held at once."""
+    """Return the number of episodes whose people are in memory at once."""
     devices = jax.local_device_count()
     people = of_people(env).population
     return min(max(devices, _PEOPLE_AT_ONCE // people // devices * devices), episodes)
@@ -308,5 +307,5 @@ def _several(
 
 
 def _first(tree: PyTree, count: int) -> Any:
-    """The first entries of every array, as NumPy arrays of their own."""
+    """Return the first entries of every array as NumPy arrays."""
     return jax.tree.map(lambda x: np.asarray(x)[:count], tree)

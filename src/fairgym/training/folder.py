@@ -1,4 +1,4 @@
-"""The run folder: its files, the right to write to it, and its reading."""
+"""The run folder: its files, locking, writing and reading."""
 
 import contextlib
 import json
@@ -30,20 +30,20 @@ from fairgym.utils.files import (
 
 
 def seed_folder(folder: str | Path, seed: int) -> Path:
-    """Run folder of one seed in a folder that holds the runs of several."""
+    """Return the run folder of one seed in a folder of several seeds."""
     return Path(folder) / f"seed-{seed}"
 
 
 def seed_of(folder: str | Path) -> int | None:
-    """The seed that a run folder is named for; None for any other name."""
+    """Return the seed in the name of a run folder; None for other names."""
     found = re.fullmatch(r"seed-(\d+)", Path(folder).name)
     return int(found[1]) if found else None
 
 
 def run_folders(folder: str | Path) -> list[Path]:
-    """The run folders of the seeds in a folder; the folder itself if there are none, or it is one.
+    """Return the run folders of the seeds in a folder, or the folder itself if it has none.
 
-    The one rule of what a folder given by a user stands for.
+    All commands resolve a user's folder in this way.
     """
     return RunFolder(folder).seeds or [Path(folder)]
 
@@ -52,12 +52,12 @@ class RunFolder:
     """The files of one run.
 
     Attributes:
-        path: the folder.
-        config: config.json: configuration, version of the environment, and provenance.
-        metrics: metrics.jsonl: one line per update.
-        policy: policy.eqx: the learned policies.
-        summary: summary.json, written last: a run with one is finished.
-        checkpoints: the checkpoints.
+        path: The folder.
+        config: The file config.json: configuration, version of the environment, and provenance.
+        metrics: The file metrics.jsonl: one line per update.
+        policy: The file policy.eqx: the learned policies.
+        summary: The file summary.json. It is written last: a run with one is finished.
+        checkpoints: The checkpoints.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -71,7 +71,7 @@ class RunFolder:
 
     @property
     def seeds(self) -> list[Path]:
-        """Run folders of several seeds in this one, by seed; empty if it is itself a run."""
+        """Run folders of the seeds in this folder, by seed; empty if it is itself a run."""
         if self.config.exists():
             return []
         named = [(seed_of(path), path) for path in self.path.glob("seed-*")]
@@ -80,23 +80,23 @@ class RunFolder:
 
     @property
     def replacement(self) -> "RunFolder":
-        """Run that takes the place of this one when it is finished."""
+        """Run that replaces this one when it is finished."""
         return RunFolder(self.path / ".replacement")
 
     @property
     def current(self) -> "RunFolder":
-        """Run that resume continues: a replacement that was begun, else the one here."""
+        """Run that `resume` continues: a replacement under way, or this run."""
         return self.replacement if self.replacement.config.exists() else self
 
     @property
     def finished(self) -> bool:
-        """True if there is a run and nothing left to do for it."""
+        """Whether there is a run with nothing left to do."""
         return bool(self.read_summary()) and not os.path.lexists(self.replacement.path)
 
     def is_extended_by(self, config: RunConfig) -> bool:
-        """True if there is a run of which this (complete) configuration is a longer one.
+        """Return whether this (complete) configuration extends the run here to more epochs.
 
-        A replacement that was begun is finished first.
+        It does not while a replacement is under way, which is finished first.
         """
         if self.current is not self or not self.config.exists():
             return False
@@ -105,18 +105,18 @@ class RunFolder:
     # ---------------------------------------------------------------- before anything is written
 
     def kind(self) -> Literal["free", "run", "foreign"]:
-        """Kind of the present content: nothing yet, a run, or something else."""
+        """Return the kind of the content: nothing yet, a run, or something else."""
         try:
             names = sorted(self.path.iterdir()) if os.path.lexists(self.path) else []
         except OSError:
             return "foreign"
         if all(is_temporary(name) or self._is_empty_checkpoints(name) for name in names):
             return "free"
-        # looked at anew: another process may be beginning a run
+        # checked again: another process may be beginning a run
         return "run" if self.config.exists() and self._claims_to_be_a_run() else "foreign"
 
     def _is_empty_checkpoints(self, path: Path) -> bool:
-        """True for the rest of a run that was killed before it wrote its config.json."""
+        """Return whether this is the remainder of a run killed before it wrote its config.json."""
         if path != self.checkpoints.folder or path.is_symlink() or not path.is_dir():
             return False
         return not any(path.iterdir())
@@ -131,16 +131,16 @@ class RunFolder:
         """Check that a run of this (complete) configuration may be written here.
 
         Raises:
-            FairgymError: the folder holds something else; or a run, and neither `resume` nor
-                `overwrite` is set; or a run of another configuration, unless it is merely shorter,
-                of another version of the environment or on other data, and `resume` is set.
+            FairgymError: If the folder holds something else, or a run while neither `resume` nor
+                `overwrite` is set. Also if `resume` is set and the run has another configuration
+                (apart from fewer epochs), another version of the environment or other data.
         """
         if resume and overwrite:
-            raise FairgymError("resume and overwrite are both set; a run takes one of them")
+            raise FairgymError("resume and overwrite cannot both be set")
         kind = self.kind()
         if kind == "foreign":
             raise FairgymError(
-                f"{self.path} holds something that is not a fairgym run; out takes a new or empty"
+                f"{self.path} holds something that is not a fairgym run; out must be a new or empty"
                 " folder, or one with a run"
             )
         for part in (self.checkpoints.folder, self.replacement.path):
@@ -149,8 +149,8 @@ class RunFolder:
             return
         if not resume:
             raise FairgymError(
-                f"{self.path} already holds a run; out takes a new folder, or give --resume to"
-                " continue the run or --overwrite to replace it"
+                f"{self.path} already holds a run; give a new folder, --resume to continue the run,"
+                " or --overwrite to replace it"
             )
         there = self.current
         begun_with = there.read_config()
@@ -173,10 +173,10 @@ class RunFolder:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder, and keep other processes from writing to it meanwhile.
+        """Create the folder and lock it against other processes.
 
         Raises:
-            FairgymError: it cannot be made, or another process is training in it.
+            FairgymError: If it cannot be created, or another process is training in it.
         """
         handle = lock_folder(self.path)
         try:
@@ -188,16 +188,16 @@ class RunFolder:
                     self.checkpoints.folder.rmdir()
                     self.path.rmdir()
             if handle is not None:
-                os.close(handle)  # which also lets go of the lock
+                os.close(handle)  # which also releases the lock
 
     def clear(self) -> None:
-        """Delete the results that fairgym wrote here; config.json and other files stay."""
+        """Delete fairgym's results in this folder; config.json and other files stay."""
         with write_errors(self.path):
             for path in (self.summary, self.policy, *self.checkpoints.paths(), self.metrics):
                 path.unlink(missing_ok=True)
 
     def clean(self) -> None:
-        """Delete files that were never finished."""
+        """Delete unfinished files."""
         with write_errors(self.path):
             for folder in (self.path, self.checkpoints.folder):
                 for path in folder.iterdir() if folder.is_dir() else ():
@@ -205,10 +205,10 @@ class RunFolder:
                         path.unlink(missing_ok=True)
 
     def settle(self) -> None:
-        """Move a replacement that is finished into this folder, and drop one that never began.
+        """Move a finished replacement into this folder, and delete one that never began.
 
-        Killed at any moment, it goes on from there when it is called again: the configuration is
-        the first file to move and the summary the last one.
+        If it is killed, the next call continues: the configuration is the first file to move and
+        the summary the last one.
         """
         new = self.replacement
         if not new.path.is_dir():
@@ -246,11 +246,11 @@ class RunFolder:
         self._write_json(self.summary, summary)
 
     def append_metrics(self, line: Mapping[str, object]) -> None:
-        """Add a line to metrics.jsonl."""
+        """Append a line to metrics.jsonl."""
         append_line(self.metrics, json.dumps(line, allow_nan=False))
 
     def cut_metrics(self, epochs: int) -> list[dict[str, Any]]:
-        """Keep the lines of the first epochs only, and return them."""
+        """Keep only the lines of the first epochs, and return them."""
         lines = self.read_metrics()[:epochs]
         self.write_metrics(lines)
         return lines
@@ -263,31 +263,31 @@ class RunFolder:
     # ---------------------------------------------------------------- reading
 
     def read_config(self) -> Stored:
-        """Read config.json, and import the modules that it names.
+        """Read config.json and import the modules that it names.
 
         Raises:
-            FairgymError: there is no run here, its config.json cannot be read, or it needs a
-                module that cannot be imported here.
+            FairgymError: If there is no run here, config.json cannot be read, or a module cannot be
+                imported.
         """
         if not self.path.is_dir():
-            raise FairgymError(f"{self.path} is not a folder; it takes the folder of a run")
+            raise FairgymError(f"{self.path} is not a folder; give the folder of a run")
         if not self.config.exists():
-            raise FairgymError(f"{self.path} holds no config.json; it takes the folder of a run")
+            raise FairgymError(f"{self.path} has no config.json; give the folder of a run")
         return stored.read_config(self.config)
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """The whole lines of metrics.jsonl up to the first damaged one."""
+        """Return the lines of metrics.jsonl up to the first damaged one."""
         return stored.read_metrics(self.metrics)
 
     def read_policy(self, like: PyTree, config: RunConfig) -> Any:
-        """The policies in policy.eqx.
+        """Return the policies in policy.eqx.
 
         Args:
-            like: policies of the same structure.
-            config: configuration of config.json.
+            like: Policies of the same structure.
+            config: Configuration of config.json.
 
         Raises:
-            FairgymError: it cannot be read, is damaged, or was made with another configuration.
+            FairgymError: If it cannot be read, is damaged, or belongs to another configuration.
         """
         return decode(self._policy_bytes(), like, self.policy, config.as_json())[0]
 
@@ -301,12 +301,11 @@ class RunFolder:
             return read_regular(self.policy)
         except OSError as error:
             raise FairgymError(
-                f"{self.policy} cannot be read ({error.strerror or error}); it takes the policies"
-                " of a run"
+                f"{self.policy} cannot be read ({error.strerror or error})"
             ) from error
 
     def read_summary(self) -> dict[str, Any]:
-        """The content of summary.json; empty for a run that is not finished."""
+        """Return the content of summary.json; empty for an unfinished run."""
         return stored.read_summary(self.summary)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Origin of a result: versions, device, source commit, data, date."""
+"""Provenance of a result: versions, device, source commit, data, date."""
 
 import functools
 import platform
@@ -16,18 +16,18 @@ from fairgym.config.run_config import Job, RunConfig, registered
 
 
 def needed_modules(config: RunConfig) -> tuple[str, ...]:
-    """Modules to import before a configuration can be built, each once.
+    """Return the modules to import before a configuration can be built, each once.
 
-    Those that registered the environment, the algorithm and the classes of metrics, if these are
-    not fairgym's own nor installed with entry points; "__main__" stands for a script, which nobody
-    can import.
+    They registered the environment, the algorithm and the metric classes, if these are neither
+    fairgym's own nor installed with entry points. "__main__" stands for a script, which cannot be
+    imported.
     """
     found = [registry.module_of(name) for _, name, registry in registered(config)]
     return tuple(dict.fromkeys(module for module in found if module is not None))
 
 
 def provenance(job: Job) -> dict[str, Any]:
-    """Origin of a result that begins now: versions, device, source commit, data, date."""
+    """Return the provenance of a result that begins now."""
     device, config = jax.local_devices()[0], job.config
     installed = [registry.distribution_of(name) for _, name, registry in registered(config)]
     return {
@@ -49,7 +49,7 @@ def provenance(job: Job) -> dict[str, Any]:
 
 
 def now() -> str:
-    """This moment in UTC, to the second."""
+    """Return the current time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -64,7 +64,7 @@ def _version(name: str) -> str:
 
 
 def source_commit() -> str:
-    """The commit of the source tree, with "+changes" if files differ; "" for an installation."""
+    """Return the commit of the source tree, with "+changes" if files differ; "" if installed."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return ""

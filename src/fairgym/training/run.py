@@ -1,4 +1,4 @@
-"""Runs read back from their folders: configuration, policies, and measuring them."""
+"""Runs loaded from their folders: configuration, policies and evaluation."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -21,15 +21,15 @@ from fairgym.training.folder import RunFolder, run_folders, seed_of
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A run folder, read back; its parts are made when they are first asked for.
+    """A run loaded from its folder; objects are built on first access.
 
     Attributes:
-        folder: the run folder.
-        config: the complete configuration.
-        environment_version: version of the environment that it began in.
-        provenance: versions, device, commit and data that it was made with.
-        further_metrics: metrics to measure it by, beside those of its environment and objective.
-        further_schemes: schemes to measure it by, likewise.
+        folder: The run folder.
+        config: The complete configuration.
+        environment_version: Version of the environment with which the run began.
+        provenance: Versions, device, commit and data with which the run was made.
+        further_metrics: Metrics to measure in addition to those of environment and objective.
+        further_schemes: Schemes to measure in addition.
     """
 
     folder: Path
@@ -41,12 +41,12 @@ class Run:
 
     @cached_property
     def job(self) -> Job:
-        """The objects that the configuration describes."""
+        """The objects described by the configuration."""
         return self.config.build()
 
     @cached_property
     def env(self) -> Environment:
-        """The environment, with the metrics and schemes that objectives brought along."""
+        """The environment, with the metrics and schemes of the objectives."""
         return with_measures(self.job.env, self.further_metrics, self.further_schemes)
 
     @property
@@ -61,7 +61,7 @@ class Run:
 
     @property
     def discount(self) -> float:
-        """Discount factor of the component sums that the objective acts on."""
+        """Discount factor of the component sums in the objective."""
         return float(self.job.algorithm.score_discount)
 
     @property
@@ -71,16 +71,16 @@ class Run:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The content of summary.json; empty while the run is not finished."""
+        """The content of summary.json; empty for an unfinished run."""
         return RunFolder(self.folder).read_summary()
 
     @cached_property
     def policies(self) -> dict[str, AnyPolicy]:
-        """Agent -> learned or fixed policy; of an unfinished run those of the last checkpoint.
+        """Agent -> learned or fixed policy; for an unfinished run those of the last checkpoint.
 
         Raises:
-            FairgymError: there is none yet, policy.eqx is damaged, or it was made with another
-                configuration than that of config.json.
+            FairgymError: If there is no policy yet, or policy.eqx is damaged or does not belong to
+                config.json.
         """
         folder = RunFolder(self.folder)
         state = initial_state(self.job)
@@ -91,7 +91,7 @@ class Run:
             latest = folder.checkpoints.latest(state, len(self.metrics), self.config.as_json())
             if latest is None:
                 raise FairgymError(
-                    f"{self.folder} has no policy yet; it takes a run with a checkpoint"
+                    f"{self.folder} has no policy yet; wait for its first checkpoint"
                 )
             found = self.job.algorithm.policies(latest[0])
         return {agent: found[agent] for agent in self.env.agents}
@@ -101,29 +101,29 @@ class Run:
         env: Environment | None = None,
         policies: Mapping[str, AnyPolicy] | None = None,
     ) -> tuple[Environment, dict[str, AnyPolicy]]:
-        """Its policies with action massaging, as at the end of its training, where it is F-PPO.
+        """Return the policies of an F-PPO run with action massaging, as at the end of training.
 
-        Tau is that of the last round, and the measure that of the training; what comes of an action
-        is what can be expected of it (`fairgym.policies.massaged`), whatever the option `oracle`.
+        Tau is that of the last round, and the measure that of the training. The effect of an action
+        is its expectation (`fairgym.policies.massaged`), whatever the option `oracle`.
 
         Args:
-            env: the environment to act in, of another horizon, say; its own by default.
-            policies: agent -> policy, such as sampled ones, instead of its own.
+            env: Environment to act in, for example with another horizon; the run's by default.
+            policies: Agent -> policy to use instead of the run's, such as sampled ones.
 
         Returns:
-            `(env, policies)`: the environment with what massaging looks at in its state, and agent
-            -> policy; `evaluate` and `fairgym.rollout` take both.
+            `(env, policies)`: the environment, whose state holds what massaging needs, and agent ->
+            policy. `evaluate` and `fairgym.rollout` take both.
 
         Raises:
-            FairgymError: it is a run of another algorithm, one without massaging, or one that ended
-                before massaging began; agents see something else in the environment.
+            FairgymError: If the run has another algorithm or no massaging, ended before massaging
+                began, or agents observe something else in `env`.
         """
         env = env or self.env
         for agent in env.agents:
             if env.observation_space(agent) != self.env.observation_space(agent):
                 raise FairgymError(
-                    f"env shows {agent!r} something else than it learned from; it takes"
-                    f" {self.env.name} with the observations of the training"
+                    f"env must be {self.env.name} with the observations of the training; {agent!r}"
+                    " observes something else"
                 )
         acting = self.policies if policies is None else policies
         updates = len(self.metrics)
@@ -142,17 +142,18 @@ class Run:
         policies: Mapping[str, AnyPolicy] | None = None,
         **options: Any,
     ) -> Evaluation:
-        """Measurements of its policies, as `fairgym evaluate` makes them.
+        """Evaluate the run's policies, as `fairgym evaluate` does.
 
         Args:
-            episodes: number of episodes.
-            seed: seed of the episodes: the same people and the same luck for all policies.
-            env: environment to act in instead of its own, such as that of `massaged`.
-            policies: agent -> policy; others to compare with, instead of its own.
-            **options: further arguments of `fairgym.evaluate` (trace, people_episodes, ...).
+            episodes: Number of episodes.
+            seed: Seed of the episodes; all policies meet the same people and random numbers.
+            env: Environment to act in instead of the run's, such as that of `massaged`.
+            policies: Agent -> policy to evaluate instead of the run's.
+            **options: Further arguments of `fairgym.evaluate` (trace, people_episodes, ...).
 
         Raises:
-            FairgymError: as `policies`; episodes below 1 or a seed outside 0 to 2^32 - 1.
+            FairgymError: If `policies` raises one, episodes are below 1, or the seed is outside
+                0 to 2^32 - 1.
         """
         check_shape("seed", seed, 0, 2**32 - 1)
         return evaluate(
@@ -168,15 +169,15 @@ class Run:
 
 
 def load(folder: str | Path, seed: int | None = None) -> Run:
-    """Read a run back, and import the modules that registered its environment and algorithm.
+    """Load a run, and import the modules that registered its environment and algorithm.
 
     Args:
-        folder: a run folder, finished or not; or the folder of several seeds.
-        seed: seed of the run; needed where the folder holds the runs of several.
+        folder: A run folder, finished or not; or the folder of several seeds.
+        seed: Seed of the run; required if the folder holds several.
 
     Raises:
-        FairgymError: it is not the folder of a run, cannot be read, or needs a module that cannot
-            be imported here; there is no run of this seed, or there are several and none is chosen.
+        FairgymError: If the folder is not a run, cannot be read or needs a module that cannot be
+            imported; or if there is no run of this seed, or several without a seed given.
     """
     folder = Path(folder)
     found = RunFolder(folder).seeds
@@ -184,36 +185,38 @@ def load(folder: str | Path, seed: int | None = None) -> Run:
         stored = RunFolder(folder).read_config()
         run = Run(folder, stored.config, stored.environment_version, stored.provenance)
         if seed not in (None, run.config.seed):
-            raise FairgymError(f"seed is {seed!r}, but the run in {folder} has {run.config.seed}")
+            raise FairgymError(
+                f"seed is {seed!r}, but the run in {folder} has seed {run.config.seed}"
+            )
         return run
     seeds = {seed_of(path): path for path in found}
     if seed is None and len(seeds) == 1:
         return load(found[0])
     if seed not in seeds:
-        takes = ", ".join(map(str, seeds))
-        every = "; fairgym.load_runs gives all of them" if seed is None else ""
+        known = ", ".join(map(str, seeds))
+        every = "; fairgym.load_runs loads all of them" if seed is None else ""
         given = "is not given" if seed is None else f"is {seed!r}"
-        raise FairgymError(f"seed {given}; of the runs in {folder} it takes {takes}{every}")
+        raise FairgymError(f"seed {given}; the runs in {folder} have the seeds {known}{every}")
     return load(seeds[seed])
 
 
 def load_runs(*folders: str | Path, schemes: Sequence[str] = ()) -> list[Run]:
-    """Read several runs back.
+    """Load several runs.
 
-    A metric or scheme that the objective of one of them brought along measures all in that
+    Custom metrics and schemes in the objective of one run are measured for all runs in that
     environment.
 
     Args:
-        *folders: run folders; a folder of several seeds stands for the runs in it, by seed.
-        schemes: names of welfare to measure them all by as well, such as "nash" or "gini:COMPONENT"
+        *folders: Run folders; a folder of several seeds stands for all its runs, by seed.
+        schemes: Names of welfare to measure in addition, such as "nash" or "gini:COMPONENT"
             (`fairgym.fairness.welfare`).
 
     Raises:
-        FairgymError: no folder is given, or one that is no run; two runs in one environment have
-            different metrics of one name; an unknown scheme.
+        FairgymError: If no folder is given, a folder is not a run, two runs in one environment have
+            different metrics of the same name, or a scheme is unknown.
     """
     if not folders:
-        raise FairgymError("no run folder is given; it takes one or more, such as runs/x")
+        raise FairgymError("no run folder is given; give one or more, such as runs/x")
     runs = [load(path) for folder in folders for path in run_folders(folder)]
     return [
         dataclasses.replace(
@@ -226,7 +229,7 @@ def load_runs(*folders: str | Path, schemes: Sequence[str] = ()) -> list[Run]:
 
 
 def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
-    """Metrics that the objectives of runs in the same environment brought along."""
+    """Return the custom metrics in the objectives of runs in the same environment."""
     further: dict[str, Metric] = {}
     for other in runs:
         given = [other.config.objective, *other.config.objectives.values()]
@@ -237,14 +240,14 @@ def _metrics_of(run: Run, runs: Sequence[Run]) -> dict[str, Metric]:
         for name, metric in read_metrics(other.job.env.unwrapped, given).items():
             if further.setdefault(name, metric) != metric:
                 raise FairgymError(
-                    f"the metric {name!r} of {other.folder} is another one than that of the other"
-                    " runs; runs side by side take one meaning of a name"
+                    f"the metric {name!r} of {other.folder} differs from that of the other runs; a"
+                    " name must have one meaning in a comparison"
                 )
     return further
 
 
 def _schemes_of(run: Run, runs: Sequence[Run], more: Sequence[str]) -> dict[str, Scheme]:
-    """Schemes that the objectives of runs in the same environment named, and more by name."""
+    """Return the schemes in the objectives of runs in the same environment, and more by name."""
     env = run.job.env
     further = {n: welfare_scheme(env, n, "scheme") for n in more if n not in env.spec.schemes}
     given = [
@@ -258,7 +261,7 @@ def _schemes_of(run: Run, runs: Sequence[Run], more: Sequence[str]) -> dict[str,
 
 
 def initial_state(job: Job) -> Any:
-    """The training state before the first update."""
+    """Return the training state before the first update."""
     return job.algorithm.init(
         jax.random.key(job.config.seed),
         job.env,

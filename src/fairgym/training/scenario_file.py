@@ -1,4 +1,4 @@
-"""Files of scenarios: YAML, JSON or TOML."""
+"""Scenario files: YAML, JSON or TOML."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -24,11 +24,11 @@ class Plan:
     """Arguments of `fairgym.training.simulate`.
 
     Attributes:
-        environment: name of the environment.
-        scenarios: the scenarios.
-        reference: name of the one that the others are compared with.
-        episodes: number of episodes of each.
-        seed: seed of the episodes.
+        environment: Name of the environment.
+        scenarios: The scenarios.
+        reference: Name of the scenario with which the others are compared.
+        episodes: Number of episodes per scenario.
+        seed: Seed of the episodes.
     """
 
     environment: str
@@ -39,40 +39,40 @@ class Plan:
 
 
 def read_scenarios(path: str | Path, **given: Any) -> Plan:
-    """The scenarios of a file.
+    """Read the scenarios of a file.
 
-    Its key `scenarios` has the name of each scenario -> its `fixed`, `params`, `environment_args`
-    and `baseline`, as the fields of `Scenario`. The same keys at the top are common to all
-    scenarios, the reference included: a scenario's own changes are made on top of them. Further
-    keys: `environment`, `reference`, `episodes`, `seed`, and `imports`, a list of modules that are
-    imported first. Without `reference` the baseline with the common changes alone is added in
-    front, by its name in words.
+    The key `scenarios` maps the name of each scenario to its `fixed`, `params`, `environment_args`
+    and `baseline` (the fields of `Scenario`). The same keys at the top level apply to all
+    scenarios, including the reference; a scenario's own changes are made after them. Further keys
+    are `environment`, `reference`, `episodes`, `seed`, and `imports`, a list of modules to import
+    first. Without `reference`, the baseline with only the common changes is added as the first
+    scenario.
 
     Args:
-        path: the file.
-        **given: environment, reference, episodes, seed or environment_args that override the
-            file's; None counts as not given.
+        path: The file.
+        **given: Environment, reference, episodes, seed or environment_args that override those of
+            the file; None counts as not given.
 
     Raises:
-        FairgymError: the file cannot be read, or holds an unknown key or a value of another kind.
+        FairgymError: If the file cannot be read, or has an unknown key or a wrong value.
     """
     file = read_keys(path)
     _check_keys(file, (*_TOP, "imports"), str(path))
     several = file.get("scenarios")
     if not isinstance(several, Mapping) or not several:
-        got = "not given" if several is None else "empty" if several == {} else describe(several)
+        got = describe(several) if several else "nothing"
         raise FairgymError(
-            f"scenarios in {path} is {got}; it takes the name of each scenario with its changes"
+            f"scenarios in {path} must be names of scenarios with their changes, got {got}"
         )
     for key, value in given.items():
         if value is not None and key != "environment_args":
             file[key] = value
     for key in ("environment", "reference"):
         if not isinstance(file.get(key), str | None):
-            raise FairgymError(f"{key} in {path} is {file[key]!r}; it takes a name")
+            raise FairgymError(f"{key} in {path} must be a name, got {file[key]!r}")
     if not file.get("environment"):
         raise FairgymError(
-            f"environment is not given; {path} takes it as a key, or the command takes its name"
+            f"environment is not given; set it in {path} or give its name to the command"
         )
     environment = file["environment"]
     common = Scenario("common to all", **_fields(file, f"{path}"))
@@ -81,9 +81,9 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
     for name, content in several.items():
         where = f"scenario {name!r} in {path}"
         if not isinstance(name, str):
-            raise FairgymError(f"the name of {where} is {describe(name)}; it takes a text")
+            raise FairgymError(f"the name of {where} must be a text, got {describe(name)}")
         if content is not None and not isinstance(content, Mapping):
-            raise FairgymError(f"{where} is {describe(content)}; it takes {', '.join(_OWN)}")
+            raise FairgymError(f"{where} must have {', '.join(_OWN)}, got {describe(content)}")
         content = {field_name(key): value for key, value in (content or {}).items()}
         _check_keys(content, _OWN, where)
         own = Scenario(name, **_fields(content, where))
@@ -106,10 +106,10 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
 
 
 def read_keys(path: str | Path) -> dict[str, Any]:
-    """The keys of a file with their values; the modules that its key `imports` lists are imported.
+    """Read the keys and values of a file, and import the modules in its key `imports`.
 
     Raises:
-        FairgymError: the file cannot be read, or a module not imported.
+        FairgymError: If the file cannot be read, or a module cannot be imported.
     """
     require_path(path, "scenarios")
     file = {field_name(key): value for key, value in read_config_file(Path(path)).items()}
@@ -118,7 +118,7 @@ def read_keys(path: str | Path) -> dict[str, Any]:
 
 
 def _on_top(own: Scenario, common: Scenario, overriding: Mapping[str, object]) -> Scenario:
-    """A scenario with what is common to all of them below its own changes."""
+    """Return a scenario whose own changes come after the common ones."""
     return dataclasses.replace(
         own,
         fixed=(*pairs_of(common.fixed), *pairs_of(own.fixed)),
@@ -129,14 +129,14 @@ def _on_top(own: Scenario, common: Scenario, overriding: Mapping[str, object]) -
 
 
 def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a scenario; a section without anything in it is one that is not given."""
+    """Return the fields of a scenario; an empty section counts as not given."""
     found = {key: content[key] for key in _OWN if content.get(key) is not None}
     if not isinstance(found.get("baseline", ""), str):
-        raise FairgymError(f"baseline of {where} is {found['baseline']!r}; it takes a name")
+        raise FairgymError(f"baseline of {where} must be a name, got {found['baseline']!r}")
     for key in _SECTIONS:
         if key in found and not isinstance(found[key], Mapping):
             raise FairgymError(
-                f"{key} of {where} is {describe(found[key])}; it takes names with values"
+                f"{key} of {where} must be names with values, got {describe(found[key])}"
             )
     arguments = found.get("environment_args", {})
     if arguments:

@@ -1,4 +1,4 @@
-"""Scenarios: fixed policies and parameters, compared without training, on the same people."""
+"""Scenarios: fixed policies and parameters, compared without training in the same episodes."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,21 +24,21 @@ Changes = Mapping[str, object] | Sequence[tuple[str, object]]
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """A world and what everybody in it decides: a baseline of an environment, with changes.
+    """A baseline of an environment, with changes of policies, parameters and arguments.
 
-    Changes are a mapping, or pairs that are made one after another.
+    Changes are a mapping, or pairs that are applied in order.
 
     Attributes:
-        name: label, unique within a simulation.
-        fixed: changed decisions: "agent", "agent.element" or "agent.group" -> "random",
+        name: Label, unique within a simulation.
+        fixed: Changed policies: "agent", "agent.element" or "agent.group" -> "random",
             the name of a rule or option, "module:function", a number, or one number per element.
-        params: changed parameters: "name" or "name.region" -> number, or a text such as "+30%",
+        params: Changed parameters: "name" or "name.region" -> number, or a text such as "+30%",
             relative to the value before the change.
-        environment_args: constructor arguments of the environment that differ from its defaults.
-        baseline: name of the baseline that the changes are made to; "" for `default_baseline`.
+        environment_args: Constructor arguments of the environment that differ from its defaults.
+        baseline: Name of the baseline to change; "" for `default_baseline`.
 
     Raises:
-        FairgymError: the name is empty.
+        FairgymError: If the name is empty.
     """
 
     name: str
@@ -50,17 +50,17 @@ class Scenario:
     def __post_init__(self) -> None:
         """Check the name."""
         if not self.name.strip():
-            raise FairgymError(f"the name of a scenario is {self.name!r}; it takes a text")
+            raise FairgymError(f"the name of a scenario must be a text, got {self.name!r}")
 
     def build(self, environment: str) -> "Built":
-        """Make the environment, its parameters and everybody's policies.
+        """Build the environment, its parameters and all policies.
 
         Args:
-            environment: name of the environment.
+            environment: Name of the environment.
 
         Raises:
-            FairgymError: an unknown baseline, agent, element, parameter or argument, or a value
-                that it does not take; the sentence names the scenario.
+            FairgymError: If a baseline, agent, element, parameter or argument is unknown, or a
+                value is invalid. The message names the scenario.
         """
         try:
             return _build(self, environment)
@@ -70,15 +70,15 @@ class Scenario:
 
 @dataclasses.dataclass(frozen=True)
 class Built:
-    """The objects that a scenario describes.
+    """The objects described by a scenario.
 
     Attributes:
-        scenario: the scenario.
-        env: the environment.
-        params: its parameters.
-        baseline: name of the baseline.
-        specification: agent -> plain description of its policy, as `fixed_policies` takes it.
-        policies: agent -> policy.
+        scenario: The scenario.
+        env: The environment.
+        params: Its parameters.
+        baseline: Name of the baseline.
+        specification: Agent -> specification of its policy, as for `fixed_policies`.
+        policies: Agent -> policy.
     """
 
     scenario: Scenario
@@ -96,14 +96,14 @@ class Built:
 
 @dataclasses.dataclass(frozen=True)
 class Simulation:
-    """Scenarios, measured in the same episodes.
+    """Scenarios measured in the same episodes.
 
     Attributes:
-        environment: name of the environment.
-        built: the scenarios, the reference among them.
-        evaluations: name of a scenario -> its episodes, with `Evaluation.ends`.
-        reference: name of the scenario that the others are compared with.
-        seed: seed of the episodes.
+        environment: Name of the environment.
+        built: The scenarios, including the reference.
+        evaluations: Name of a scenario -> its evaluation, with `Evaluation.ends`.
+        reference: Name of the scenario with which the others are compared.
+        seed: Seed of the episodes.
     """
 
     environment: str
@@ -130,24 +130,23 @@ class Simulation:
     def difference(
         self, name: str, values: Callable[[Evaluation], np.ndarray]
     ) -> tuple[float, float, float]:
-        """Mean paired difference of a scenario from the reference, with its 95% interval.
+        """Return the mean paired difference of a scenario from the reference, with its 95% CI.
 
         Args:
-            name: name of a scenario.
-            values: value of every episode, NaN where it is undefined. Episodes in which it is so
-                in either scenario are left out.
+            name: Name of a scenario.
+            values: Returns the value of every episode, NaN if undefined. Episodes that are
+                undefined in either scenario are dropped.
 
         Returns:
-            `(mean, low, high)`; the limits of a single difference are NaN, as everything is for
-            none at all.
+            `(mean, low, high)`. With a single difference the limits are NaN; with none, all are.
         """
         ours, theirs = (values(self.evaluations[which]) for which in (name, self.reference))
         return paired_interval(ours, theirs)
 
     def same_people(self, name: str) -> bool:
-        """True if a scenario begins with the people of the reference, as far as groups show it.
+        """Return whether a scenario begins with the people of the reference, by groups.
 
-        The groups' numbers are compared, and their mean core attributes (to float32 accuracy).
+        Group sizes and sums of the core attribute are compared (to float32 accuracy).
         """
         ours, theirs = self.evaluations[name].ends, self.evaluations[self.reference].ends
         return all(
@@ -165,25 +164,25 @@ def simulate(
     permutations: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Simulation:
-    """Run fixed policies, without training: several scenarios, side by side.
+    """Run scenarios with fixed policies, without training.
 
-    All scenarios have the same keys: the same people and the same luck, so that differences are
-    paired, episode by episode.
+    All scenarios have the same keys, hence the same people and random numbers. Differences are
+    paired by episode.
 
     Args:
-        environment: name of the environment.
-        scenarios: the scenarios; by default each baseline of the environment as it is.
-        episodes: number of episodes of each scenario.
-        seed: seed of the episodes.
-        reference: name of the scenario that the others are compared with; the first by default.
-        permutations: number of permutations of the people's groups in each episode; as in
+        environment: Name of the environment.
+        scenarios: The scenarios; by default each baseline of the environment, unchanged.
+        episodes: Number of episodes of each scenario.
+        seed: Seed of the episodes.
+        reference: Name of the scenario with which the others are compared; the first by default.
+        permutations: Number of permutations of the people's groups per episode, as for
             `fairgym.training.evaluate`.
-        progress: called with a short text before each scenario is run.
+        progress: Called with a short text before each scenario.
 
     Raises:
-        FairgymError: anything unknown or out of its range, two scenarios of the same name, or
-            scenarios with different numbers of people, of which no pairs can be made; all of it
-            before the first episode.
+        FairgymError: If a name is unknown, a value out of its range, two scenarios have the same
+            name, or scenarios have different numbers of people, which cannot be paired. It is
+            raised before the first episode.
 
     Examples:
         >>> from fairgym.training import Scenario, simulate
@@ -219,23 +218,23 @@ def simulate(
 def build_all(
     environment: str, scenarios: Iterable[Scenario], reference: str | None = None
 ) -> tuple[Built, ...]:
-    """Build scenarios, and check that they can be compared.
+    """Build scenarios and check that they can be compared.
 
     Args:
-        environment: name of the environment.
-        scenarios: the scenarios.
-        reference: name of one of them; the first by default.
+        environment: Name of the environment.
+        scenarios: The scenarios.
+        reference: Name of one of them; the first by default.
 
     Raises:
-        FairgymError: as `simulate`.
+        FairgymError: See `simulate`.
     """
     several = tuple(scenarios)
     names = [one.name for one in several]
     if not names:
-        raise FairgymError("there are no scenarios; simulate takes one at least")
+        raise FairgymError("there are no scenarios; give at least one")
     for name in names:
         if names.count(name) > 1:
-            raise FairgymError(f"two scenarios are named {name!r}; names differ")
+            raise FairgymError(f"two scenarios are named {name!r}; names must be unique")
     if reference is not None and reference not in names:
         raise unknown("reference", reference, names)
     built = tuple(one.build(environment) for one in several)
@@ -247,16 +246,15 @@ def build_all(
         ):
             raise FairgymError(
                 f"scenario {one.name!r} has {one.env.spec.size_text} and {base.name!r} has"
-                f" {base.env.spec.size_text}; people are compared with themselves, so that every"
-                " scenario takes as many"
+                f" {base.env.spec.size_text}; scenarios must have the same people to be compared"
             )
     return _of_equal_shapes(built)
 
 
 def _of_equal_shapes(built: Sequence[Built]) -> tuple[Built, ...]:
-    """The same scenarios, where a parameter that one of them has per part has so in all.
+    """Return the scenarios with parameters of equal shapes, so that they share one program.
 
-    They then share one compiled program.
+    A parameter that one scenario has per group is broadcast in all.
     """
     shapes = {
         name: np.broadcast_shapes(*(np.shape(getattr(one.params, name)) for one in built))
@@ -278,11 +276,11 @@ def _of_equal_shapes(built: Sequence[Built]) -> tuple[Built, ...]:
 def baseline_scenarios(
     environment: str, environment_args: Mapping[str, Any] | None = None
 ) -> list[Scenario]:
-    """Every baseline of an environment as a scenario without changes, the default one first.
+    """Return every baseline as a scenario without changes, the default one first.
 
     Args:
-        environment: name of the environment.
-        environment_args: its constructor arguments.
+        environment: Name of the environment.
+        environment_args: Constructor arguments of the environment.
     """
     arguments = environment_args or {}
     env = make_checked(environment, arguments)
@@ -292,7 +290,7 @@ def baseline_scenarios(
 
 
 def default_baseline(env: Environment) -> str:
-    """Name of the first baseline in which somebody decides: the first that is not all random."""
+    """Return the name of the first baseline that is not all random."""
     chosen = [
         name
         for name, agents in env.spec.baselines.items()
@@ -302,10 +300,10 @@ def default_baseline(env: Environment) -> str:
 
 
 def baseline_of(env: Environment, name: str) -> Mapping[str, object]:
-    """The specification of a baseline: agent -> policy.
+    """Return the specification of a baseline: agent -> policy.
 
     Raises:
-        FairgymError: there is none of this name.
+        FairgymError: If there is no baseline of this name.
     """
     baselines = baselines_of(env, random=True)
     if name not in baselines:
@@ -314,16 +312,16 @@ def baseline_of(env: Environment, name: str) -> Mapping[str, object]:
 
 
 def make_checked(environment: str, arguments: Mapping[str, Any]) -> Environment:
-    """Make an environment of arguments from a file.
+    """Make an environment with arguments from a file.
 
     Raises:
-        FairgymError: an unknown name or argument, or a value of the wrong type or range.
+        FairgymError: If the name or an argument is unknown, or a value has the wrong type or range.
     """
     return make(environment, **checked(environment_settings(environment), arguments))
 
 
 def pairs_of(changes: Changes) -> tuple[tuple[str, object], ...]:
-    """Changes in the order in which they are made."""
+    """Return changes in the order in which they are applied."""
     return tuple(changes.items() if isinstance(changes, Mapping) else changes)
 
 
@@ -334,7 +332,7 @@ def _build(scenario: Scenario, environment: str) -> Built:
     missing = [agent for agent in env.agents if agent not in specification]
     if missing:
         raise FairgymError(
-            f"no policy for {missing[0]!r}; baseline {name!r} takes one for each of:"
+            f"no policy for {missing[0]!r}; baseline {name!r} needs one for each of:"
             f" {', '.join(env.agents)}"
         )
     params = with_params(env, env.default_params, pairs_of(scenario.params))

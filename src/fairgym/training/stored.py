@@ -1,4 +1,4 @@
-"""Reading of a run's files of text, which others may have damaged or forged."""
+"""Reading a run's text files, which may be damaged or forged."""
 
 import dataclasses
 import json
@@ -22,10 +22,10 @@ class Stored(NamedTuple):
     """Content of a config.json.
 
     Attributes:
-        config: the complete configuration.
-        environment_version: version of the environment that the run began in.
-        provenance: versions, device, commit, data and date.
-        imports: modules that registered the environment and the algorithm.
+        config: The complete configuration.
+        environment_version: Version of the environment with which the run began.
+        provenance: Versions, device, commit, data and date.
+        imports: Modules that registered the environment and the algorithm.
     """
 
     config: RunConfig
@@ -35,11 +35,11 @@ class Stored(NamedTuple):
 
 
 def read_names(path: Path) -> dict[str, Any]:
-    """The names with values of a JSON file.
+    """Read the names and values of a JSON file.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it holds something else; the error says what in plain words.
+        OSError: If it cannot be read.
+        ValueError: If it holds something else; the message says what.
     """
     content = parse_json(read_regular(path, LARGEST))
     if not isinstance(content, dict):
@@ -48,10 +48,10 @@ def read_names(path: Path) -> dict[str, Any]:
 
 
 def read_config(path: Path) -> Stored:
-    """Read a config.json, and import the modules that it names.
+    """Read a config.json and import the modules that it names.
 
     Raises:
-        FairgymError: it is not that of a run, or needs a module that cannot be imported here.
+        FairgymError: If it is not that of a run, or a module cannot be imported.
     """
     try:
         content = read_names(path)
@@ -72,7 +72,7 @@ def read_config(path: Path) -> Stored:
         _check_provenance(provenance)
     except (OSError, ValueError) as error:
         raise FairgymError(
-            f"{path} cannot be read ({_reason(error)}); it takes the config.json of a run"
+            f"{path} cannot be read ({_reason(error)}); it must be the config.json of a run"
         ) from error
     try:
         check_fields(content)
@@ -84,13 +84,12 @@ def read_config(path: Path) -> Stored:
 
 
 def _import(modules: Sequence[str], config: RunConfig, folder: Path) -> None:
-    """Import the modules of a run, from elsewhere than its own folder: others may have made it.
+    """Import the modules of a run, but not from its own folder, which others may have made.
 
-    Those of its rules, too, so that these are not looked for there later.
+    Modules of its rules are imported too, so that they are not searched for there later.
 
     Raises:
-        FairgymError: one of them cannot be imported, and something that the run needs is not
-            known without it.
+        FairgymError: If a module cannot be imported and the run needs something from it.
     """
     made_by = folder
     while made_by.name == ".replacement" or re.fullmatch(r"seed-\d+", made_by.name):
@@ -114,27 +113,27 @@ def _import(modules: Sequence[str], config: RunConfig, folder: Path) -> None:
         f"the {what} {name!r}" for what, name, known in registered(config) if name not in known
     ]
     if not (modules and missing):
-        return  # as it was when the run began, or found elsewhere
-    why = reasons[0] if reasons else f"{missing[0]} is not known after that"
+        return  # known already
+    why = reasons[0] if reasons else f"{missing[0]} is still unknown after importing them"
     if "__main__" in modules:
         why = f"{missing[0]} was registered by a script, which no other process can import"
     raise FairgymError(
-        f"{folder} needs {' and '.join(missing)}, from {' and '.join(modules)}, but {why}; --import"
-        " MODULE takes one that registers what is missing (in Python: import it before)"
+        f"{folder} needs {' and '.join(missing)}, from {' and '.join(modules)}, but {why}; give the"
+        " module that registers it with --import MODULE (in Python: import it before)"
     )
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a metrics.jsonl up to the first damaged one; none without a file.
+    """Return the lines of a metrics.jsonl up to the first damaged one; none without a file.
 
     Raises:
-        FairgymError: it cannot be read.
+        FairgymError: If it cannot be read.
     """
     lines: list[dict[str, Any]] = []
     try:
         content = read_regular(path) if path.exists() else b""
     except OSError as error:
-        raise FairgymError(f"{path} cannot be read ({_reason(error)}); it takes a file") from error
+        raise FairgymError(f"{path} cannot be read ({_reason(error)})") from error
     for text in content.splitlines(keepends=True):
         try:
             line = json.loads(text)
@@ -147,7 +146,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def _is_line(line: object, epoch: int) -> bool:
-    """True for names with finite numbers, or null, of this epoch."""
+    """Return whether a line has finite numbers or null, and this epoch."""
     if not isinstance(line, dict) or type(line.get("epoch")) is not int or line["epoch"] != epoch:
         return False
     if not _is_number(line.get("wall_time_s")):
@@ -156,10 +155,10 @@ def _is_line(line: object, epoch: int) -> bool:
 
 
 def read_summary(path: Path) -> dict[str, Any]:
-    """The content of a summary.json; empty without a file.
+    """Return the content of a summary.json; empty without a file.
 
     Raises:
-        FairgymError: it is not that of a run.
+        FairgymError: If it is not that of a run.
     """
     if not path.exists():
         return {}
@@ -170,7 +169,7 @@ def read_summary(path: Path) -> dict[str, Any]:
                 raise ValueError(f"{name} is {summary[name]!r}")
     except (OSError, ValueError) as error:
         raise FairgymError(
-            f"{path} cannot be read ({_reason(error)}); it takes the summary.json of a run"
+            f"{path} cannot be read ({_reason(error)}); it must be the summary.json of a run"
         ) from error
     return summary
 
@@ -181,7 +180,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_provenance(provenance: object) -> None:
-    """Raise a ValueError unless it is of the kind that `fairgym.training.provenance` makes."""
+    """Raise a ValueError unless this has the form of `fairgym.training.provenance`."""
     if not isinstance(provenance, Mapping):
         raise ValueError(f"provenance is {describe(provenance)}")
     for name, value in provenance.items():

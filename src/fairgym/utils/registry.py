@@ -114,8 +114,8 @@ class Registry:
         if self.members and (fault := _fault(thing, self.members, self.defaults)):
             kind = "dataclass" + (" whose fields all have defaults" if self.defaults else "")
             raise FairgymError(
-                f"the {self.what} {name!r} is {getattr(thing, '__qualname__', thing)!r}, which"
-                f" {fault}; it takes a {kind}"
+                f"the {self.what} {name!r} must be a {kind}, got"
+                f" {getattr(thing, '__qualname__', thing)!r}, which {fault}"
             )
         return thing
 

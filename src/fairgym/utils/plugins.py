@@ -80,8 +80,8 @@ def _check_name(name: str) -> None:
         return
     hint = f"; did you mean {stem!r}, from the folder of this file?" if is_file else ""
     raise FairgymError(
-        "the name of a module must be dotted, such as my_module or my_package.my_module, got"
-        f" {name!r}{hint}"
+        "the name of a module must be a Python name, such as my_module or my_package.my_module,"
+        f" got {name!r}{hint}"
     )
 
 

@@ -60,7 +60,7 @@ def run(tmp_path_factory):
 # ------------------------------------------------------------------ what is wrong
 
 TRAIN = [
-    ("train", "environment is not given; it takes a name right after train"),
+    ("train", "environment is not given; give its name right after train"),
     ("train --seed 3 loan", "environment is not given"),
     ("train nope", "unknown environment 'nope'; there are: .*loan"),
     (
@@ -73,31 +73,34 @@ TRAIN = [
         "train loan --params.deposit 3",
         "unknown flag '--params.deposit'; did you mean '--params.dep",
     ),
-    ("train loan --epochs", "--epochs is given without a value"),
-    ("train loan --epochs --seed 3", "--epochs is given without a value; it takes one"),
-    ("train loan --params.deposit-rate", "--params.deposit-rate is given without a value"),
-    ("train loan --population --epochs=3", "--population is given without a value"),
-    ("train loan --fix --pooled", "--fix is given without a value"),
-    ("train loan --elite_share --no-pooled", "--elite-share is given without a value"),
-    ("train loan --out --help", "--out is given without a value"),
-    ("train loan --epochs --fast", "--epochs is given without a value"),
+    ("train loan --epochs", "--epochs needs a value"),
+    ("train loan --epochs --seed 3", "--epochs needs a value"),
+    ("train loan --params.deposit-rate", "--params.deposit-rate needs a value"),
+    ("train loan --population --epochs=3", "--population needs a value"),
+    ("train loan --fix --pooled", "--fix needs a value"),
+    ("train loan --elite_share --no-pooled", "--elite-share needs a value"),
+    ("train loan --out --help", "--out needs a value"),
+    ("train loan --epochs --fast", "--epochs needs a value"),
     (
         "train loan --resume=yes",
-        "--resume/--no-resume is given with the value 'yes'; it takes none",
+        "--resume/--no-resume takes no value, got 'yes'",
     ),
-    ("train loan --observe-group=true", "--no-observe-group is given with the value 'true'; it"),
+    ("train loan --observe-group=true", "--no-observe-group takes no value, got 'true'"),
     ("simulate loan --observe-group true", "unknown argument 'true'"),
-    ("train loan --no-pooled=1", "--no-pooled is given with the value '1'; it takes none"),
+    ("train loan --no-pooled=1", "--no-pooled takes no value, got '1'"),
     ("train loan --pooled yes", "unknown argument 'yes'"),
-    ("train loan --seed=", "seed is ''; it takes a whole number"),
-    ("train loan --epochs abc", "epochs is 'abc'; it takes a whole number"),
-    ("train loan --epochs 2.5", "epochs is '2.5'; it takes a whole number"),
-    ("train loan --epochs 0", "epochs is 0; it takes a whole number from 1"),
-    ("train loan --elite-share nan", "elite_share is nan; it takes a number from 0 to 1"),
-    ("train loan --params.deposit-rate -0.5", "deposit_rate is -0.5; it takes a number from 0"),
-    ("train loan --params.deposit-rate low", "deposit_rate is 'low'; it takes a number"),
-    ("train loan --population-size 10 --applicants 11", "applicants is 11; .* from 1 to 10"),
-    ("train loan --population-size 1", "population is 1; it takes a whole number from 2"),
+    ("train loan --seed=", "seed must be a whole number.*got ''"),
+    ("train loan --epochs abc", "epochs must be a whole number.*got 'abc'"),
+    ("train loan --epochs 2.5", "epochs must be a whole number.*got '2.5'"),
+    ("train loan --epochs 0", "epochs must be a whole number from 1.*got 0"),
+    ("train loan --elite-share nan", "elite_share must be a number from 0 to 1.*got nan"),
+    ("train loan --params.deposit-rate -0.5", "deposit_rate must be a number from 0.*got -0.5"),
+    ("train loan --params.deposit-rate low", "deposit_rate must be a number.*got 'low'"),
+    (
+        "train loan --population-size 10 --applicants 11",
+        "applicants must be .* from 1 to 10, got 11",
+    ),
+    ("train loan --population-size 1", "population must be a whole number from 2.*got 1"),
     ("train loan --population-source nope", "unknown source 'nope'"),
     ("train loan --objective nope", "unknown objective 'nope'; there are: uniform, direct"),
     ("train loan --objective frontier:2", "unknown objective 'frontier:2'; there are: uniform"),
@@ -106,28 +109,34 @@ TRAIN = [
         "train loan --agent-objective admissions=nope",
         "objective of 'admissions': .*'nope'; .*direct",
     ),
-    ("train loan --agent-objective admissions", "agent-objective is 'admissions'; it takes AGENT="),
+    ("train loan --agent-objective admissions", "agent-objective must be AGENT=.*got 'admissions'"),
     ("train loan --bound gap=0.1", "unknown metric 'gap'; there are: profit"),
-    ("train loan --fix admissions=0 --fix admissions=1", "fix names admissions twice; it takes"),
+    (
+        "train loan --fix admissions=0 --fix admissions=1",
+        "fix must name each once, got admissions twice",
+    ),
     ("train loan --bound wait_disparity=1 --bound wait_disparity=2", "bound names wait_disparity"),
     ("train loan --bound profit=1", "bound must be on a disparity"),
     ("train loan --bound wait_disparity=-1", "'wait_disparity' must be 0 or more, got -1.0"),
     ("train loan --bound wait_disparity=low", "bound of 'wait_disparity' is 'low'; .* a number"),
     ("train loan --fix bank=0", "unknown agent 'bank'; loan has the agents: admissions"),
-    ("train loan --fix admissions=high", "'admissions' is 'high'; it takes 'random'"),
-    ("train loan --fix admissions=1,2,3", "'admissions': .* it takes one number, or 2 numbers"),
-    ("train loan --fix admissions=2", "'admissions': .* is 2.0; it takes 2 numbers"),
+    ("train loan --fix admissions=high", "'admissions' must be 'random'.*got 'high'"),
+    ("train loan --fix admissions=1,2,3", "'admissions': .* must be one number, or 2 numbers"),
+    ("train loan --fix admissions=2", "'admissions': .* must be 2 numbers.*, got 2.0"),
     ("train loan --fix admissions=0 --fix disbursement=random --fix debt_management=0", "fixed co"),
-    ("train loan --seed -1", "seed is -1; it takes a whole number from 0"),
+    ("train loan --seed -1", "seed must be a whole number from 0.*got -1"),
     ("train loan --seed 1 --seeds 0:3", "seed and seeds are both given"),
-    ("train loan --seeds 3:0", "seeds is '3:0'; it takes START:STOP"),
-    ("train loan --seeds 1,1", "seeds is '1,1'; .* each seed once"),
+    ("train loan --seeds 3:0", "seeds must be START:STOP.*got '3:0'"),
+    ("train loan --seeds 1,1", "seeds must be .* each seed once, .*, got '1,1'"),
     ("train loan --resume --overwrite --out x", "resume and overwrite cannot both be set"),
-    ("train loan --resume --out typo", "typo holds no run to resume; out takes the folder of one"),
+    (
+        "train loan --resume --out typo",
+        "typo holds no run to resume; out takes the folder of a run",
+    ),
     ("train --resume --out typo", "typo holds no run to resume"),
     ("train loan --resume --seeds 0:3 --out typo", "typo holds no run to resume"),
     ("train loan --config nope.yaml", "nope.yaml cannot be read: No such file"),
-    ("train loan --algorithm grid-search --steps 1", "steps is 1; it takes a whole number from 2"),
+    ("train loan --algorithm grid-search --steps 1", "steps must be a whole number from 2.*got 1"),
     ("train loan --algorithm grid-search --epochs 3", "unknown flag '--epochs'"),
 ]
 OTHERS = [
@@ -135,37 +144,37 @@ OTHERS = [
     ("evaluate", "no run folder is given"),
     ("evaluate nope", "nope is not a folder; give the folder of a run"),
     ("evaluate .", r"\. has no config\.json"),
-    ("evaluate . --episodes 0", "episodes is 0; it takes a whole number from 1"),
-    ("evaluate . --episodes few", "episodes is 'few'; it takes a whole number"),
-    ("evaluate . --json --episodes", "--episodes is given without a value"),
+    ("evaluate . --episodes 0", "episodes must be a whole number from 1.*got 0"),
+    ("evaluate . --episodes few", "episodes must be a whole number.*got 'few'"),
+    ("evaluate . --json --episodes", "--episodes needs a value"),
     ("evaluate . --jsn", "unknown flag '--jsn'; did you mean '--json'"),
-    ("train loan --workers 2", "workers is 2; it takes 1 unless --seeds is given"),
-    ("train loan --seeds 0:2 --workers 0", "workers is 0; it takes a whole number from 1 to 256"),
-    ("reproduce mafe-fig5 --workers few", "workers is 'few'; it takes a whole number"),
-    ("reproduce mafe-fig5 --workers 0", "workers is 0; it takes a whole number from 1 to 256"),
+    ("train loan --workers 2", "workers must be 1 unless --seeds is given.*got 2"),
+    ("train loan --seeds 0:2 --workers 0", "workers must be a whole number from 1 to 256, got 0"),
+    ("reproduce mafe-fig5 --workers few", "workers must be a whole number.*got 'few'"),
+    ("reproduce mafe-fig5 --workers 0", "workers must be a whole number from 1 to 256, got 0"),
     ("report", "no run folder is given"),
     ("report nope", "nope is not a folder"),
     ("bench", "no environment is given; there are: .*loan"),
-    ("bench loan --populations few", "populations is 'few'; it takes a list"),
+    ("bench loan --populations few", "populations must be a list.*got 'few'"),
     ("data nope", "unknown action 'nope'; data takes: describe, import"),
     ("data describe", "no population is given; there are: .*loan"),
     ("data describe nope", "nope"),
     ("data describe loan --source nope", "unknown source 'nope'"),
-    ("data import", "source is not given; data import takes: .*lending-club"),
+    ("data import", "source is not given; there are: .*lending-club"),
     ("data import nope x", "unknown source 'nope'; data import takes: .*lending-club"),
-    ("data import lending-club", "data import lending-club got 0 files; it takes one"),
+    ("data import lending-club", "data import lending-club needs one file, got 0"),
     ("data import lending-club nope.csv", "nope.csv is not a file"),
-    ("demo --epochs few", "epochs is 'few'; it takes a whole number"),
-    ("demo --epochs 0", "epochs is 0; it takes a whole number from 1"),
+    ("demo --epochs few", "epochs must be a whole number.*got 'few'"),
+    ("demo --epochs 0", "epochs must be a whole number from 1.*got 0"),
     ("list nope", "unknown argument 'nope'"),
     ("version nope", "unknown argument 'nope'"),
-    ("list --import", "--import is given without a value; it takes the name of a module"),
-    ("--import --help list", "--import is given without a value"),
-    ("list --import=", "--import is given without a value"),
+    ("list --import", "--import needs a value, the name of a module"),
+    ("--import --help list", "--import needs a value"),
+    ("list --import=", "--import needs a value"),
     ("list --import plug_none", "there is no module 'plug_none' in the Python path or in the cur"),
     (
         "train loan --import plug-none",
-        "'plug-none' is not the name of a module; it takes a dotted name",
+        "the name of a module must be a Python name, .*, got 'plug-none'",
     ),
     (
         "--import plug_none.py report x",
@@ -251,10 +260,10 @@ def test_bad_input_is_one_sentence(words, message, capsys, here):
     [
         ("a.yaml", "epocs: 3\n", "unknown key 'epocs'; did you mean 'epochs'"),
         ("a.yaml", "fixed: {admissions: ['0.5', '0.5']}\n", "'admissions' is .'0.5', '0.5'."),
-        ("a.json", '{"epochs": "40"}', "epochs is '40'; it takes a whole number"),
-        ("a.toml", "[params]\ndeposit_rate = -1\n", "deposit_rate is -1.0; it takes a number"),
+        ("a.json", '{"epochs": "40"}', "epochs must be a whole number.*got '40'"),
+        ("a.toml", "[params]\ndeposit_rate = -1\n", "deposit_rate must be a number.*got -1.0"),
         ("a.yaml", "a: [", "a.yaml is not valid YAML"),
-        ("a.yaml", "seeds: x", "seeds is 'x'; it takes START:STOP"),
+        ("a.yaml", "seeds: x", "seeds must be START:STOP.*got 'x'"),
     ],
 )
 def test_bad_files_are_one_sentence(name, content, message, capsys, here):
@@ -349,7 +358,7 @@ def test_settings_of_an_imported_environment_are_flags_and_keys(plugged, here, m
     assert plan_of(["--config", "a.yaml"]).config.environment_args["wells"] == 5
     (here / "a.yaml").write_text("environment: plug-village\nimports: plug_cli\n")
     with pytest.raises(
-        FairgymError, match="imports is 'plug_cli'; it takes a list of module names"
+        FairgymError, match="imports must be a list of module names, got 'plug_cli'"
     ):
         plan_of(["--config", "a.yaml"])
 
@@ -406,7 +415,7 @@ def test_elements_are_fixed_by_name_over_the_file(here, words, agent, expected):
     ("words", "message"),
     [
         ("--fix planner.Suoth=0.4", "unknown element 'Suoth' of 'planner'; did you mean 'South'?"),
-        ("--fix planner.South=+30%", "there is no number to change; it takes a number"),
+        ("--fix planner.South=+30%", "must be a number, since there is none to change, got"),
         ("--fix planner=random --fix planner.South=1", "is 'random', which has no elements"),
         ("--fix planner.South", "takes AGENT[.ELEMENT]=POLICY"),
         ("--fix boss=1", "unknown agent 'boss'; health has the agents: insurer, hospital, planner"),
@@ -420,8 +429,11 @@ def test_elements_are_fixed_by_name_over_the_file(here, words, agent, expected):
             "--params.beds-at-start Suoth=1",
             "unknown region 'Suoth' of beds_at_start; did you mean 'South'?",
         ),
-        ("--params.beds-at-start 1,2", "beds_at_start has 2 numbers; it takes one number, or one"),
-        ("--params.max-premium South=1", "max_premium is 'South=1'; it takes a number"),
+        (
+            "--params.beds-at-start 1,2",
+            "beds_at_start must be one number, or one .*, got 2 numbers",
+        ),
+        ("--params.max-premium South=1", "max_premium must be a number.*got 'South=1'"),
     ],
 )
 def test_what_cannot_be_fixed_or_set(here, words, message, capsys):
@@ -956,7 +968,7 @@ def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
     small = plan_of(["health", "--population-size", "1000", "--params.beds-at-start", "12"])
     assert small.config.build().config.params["beds_at_start"] == 12
     assert main(["train", "health", "--population-size", "x", "--help"]) == 2
-    assert "population is 'x'" in capsys.readouterr().err
+    assert "population must be a whole number, got 'x'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["education", "health", "loan", "loan_simple"])

@@ -111,8 +111,8 @@ def test_the_bias_of_several_groups_is_nearly_the_largest_difference():
 @pytest.mark.parametrize(
     ("env", "settings", "message"),
     [
-        (Bandit(), {}, "disparity is ''; for bandit it takes a disparity of rates: there is none"),
-        (DESK, {"disparity": "points"}, "disparity is 'points'; for desk it takes .*: gap"),
+        (Bandit(), {}, "disparity must be a disparity of rates of bandit .there is none., got ''"),
+        (DESK, {"disparity": "points"}, "disparity must be .* desk .gap., got 'points'"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(env, settings, message):

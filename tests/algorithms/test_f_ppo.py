@@ -358,24 +358,32 @@ def test_signals_begin_anew_with_every_episode():
 @pytest.mark.parametrize(
     ("env", "settings", "message"),
     [
-        (Bandit(), {}, "short_term is 'short_term', which bandit does not have; it takes: poi"),
-        (DESK, {"long_term": ""}, "long_term is '', which desk does not have; it takes: sho"),
-        (DESK, {"long_term": "x"}, "long_term is 'x', which desk does not have; it takes: sho"),
+        (
+            Bandit(),
+            {},
+            "short_term must be a measure of bandit .poi.*, got 'short_term'",
+        ),
+        (DESK, {"long_term": ""}, "long_term must be a measure of desk .*, got ''"),
+        (
+            DESK,
+            {"long_term": "x"},
+            "long_term must be a measure of desk .sho.*, got 'x'",
+        ),
         (
             Bandit(),
             {"short_term": "points", "long_term": "points"},
-            "but bandit declares no expected components; it takes an environment with",
+            "but bandit declares no `expected_components`",
         ),
         (
             Office(),
             {"network": "equivariant", "oracle": True}
             | dict.fromkeys(("short_term", "long_term"), "gap"),
-            "oracle is True, but judge, clerk of office are trained; it takes one trained agent",
+            "oracle must be False .*; judge, clerk of office are trained",
         ),
         (
             Toy(population=8, horizon=5, places=3),
             {"network": "equivariant"} | dict.fromkeys(("short_term", "long_term"), TREATED),
-            "massage is requested for 'level', .* 2 numbers in .*; it takes an agent that",
+            "must choose an option or divide units, got 'level', .* 2 numbers in",
         ),
     ],
 )
@@ -392,9 +400,9 @@ def test_a_metric_is_a_measure_over_the_window():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"window": -1}, "window is -1; it takes a whole number from 0"),
-        ({"threshold": 1.5}, "threshold is 1.5; it takes a number from 0 to 1"),
-        ({"delta": -0.1}, "delta is -0.1; it takes a number from 0"),
+        ({"window": -1}, "window must be a whole number from 0.*got -1"),
+        ({"threshold": 1.5}, "threshold must be a number from 0 to 1.*got 1.5"),
+        ({"delta": -0.1}, "delta must be a number from 0.*got -0.1"),
     ],
 )
 def test_hyperparameters_out_of_range_are_refused(settings, message):

@@ -204,17 +204,21 @@ def test_a_run_that_was_cut_off_ends_like_one_that_was_not(name, tmp_path, monke
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("f-mappo", {"num_envs": 0}, "num_envs is 0; it takes a whole number from 1"),
-        ("f-mappo", {"num_steps": 2, "num_minibatches": 4}, "num_steps is 2; .* from 4"),
-        ("f-mappo", {"learning_rate": 0.0}, "learning_rate is 0.0; it takes a number above 0"),
-        ("f-mappo", {"init_std": 2.0}, "init_std is 2.0; it takes a number above 0 to 1"),
-        ("f-mappo", {"gamma": 1.5}, "gamma is 1.5; it takes a number from 0 to 1"),
-        ("f-maddpg", {"buffer_size": 10}, "buffer_size is 10; it takes a whole number from 800"),
-        ("f-maddpg", {"batch_size": 3}, "batch_size is 3; it takes a whole number from 16"),
+        ("f-mappo", {"num_envs": 0}, "num_envs must be a whole number from 1.*got 0"),
+        (
+            "f-mappo",
+            {"num_steps": 2, "num_minibatches": 4},
+            "num_steps must be .* from 4 .*, got 2",
+        ),
+        ("f-mappo", {"learning_rate": 0.0}, "learning_rate must be a number above 0.*got 0.0"),
+        ("f-mappo", {"init_std": 2.0}, "init_std must be a number above 0 to 1, got 2.0"),
+        ("f-mappo", {"gamma": 1.5}, "gamma must be a number from 0 to 1.*got 1.5"),
+        ("f-maddpg", {"buffer_size": 10}, "buffer_size must be a whole number from 800.*got 10"),
+        ("f-maddpg", {"batch_size": 3}, "batch_size must be a whole number from 16.*got 3"),
         (
             "f-maddpg",
             {"exploration_std": -1.0},
-            "exploration_std is -1.0; it takes a number from 0",
+            "exploration_std must be a number from 0.*got -1.0",
         ),
     ],
 )

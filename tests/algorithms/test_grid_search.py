@@ -62,7 +62,7 @@ def test_candidates_beyond_the_ends_are_clipped_and_kept_once():
     ],
 )
 def test_hyperparameters_out_of_range(field, value, takes):
-    with pytest.raises(FairgymError, match=f"{field} is {value!r}; it takes {takes}"):
+    with pytest.raises(FairgymError, match=f"{field} must be {takes}.*got {value!r}"):
         GridSearch(**{field: value})
 
 

@@ -121,8 +121,8 @@ def test_with_equivariant_networks_it_is_f_mappo():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"layers": (8, 0)}, r"layers is \[8, 0\]; it takes whole numbers from 1"),
-        ({"sampled_people": 4}, "sampled_people is 4; a flat network takes 0"),
+        ({"layers": (8, 0)}, r"layers must be whole numbers from 1.*got \[8, 0\]"),
+        ({"sampled_people": 4}, "sampled_people must be 0 with a flat network, .*, got 4"),
     ],
 )
 def test_what_cannot_be_is_refused(settings, message):

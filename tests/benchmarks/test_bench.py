@@ -67,7 +67,7 @@ def test_json_has_a_record_with_these_keys_for_each_measurement(quick, room, cap
 
 
 def test_an_opponent_is_a_function_in_a_file(tmp_path):
-    with pytest.raises(FairgymError, match=r"opponent is '.*none\.py'; it takes a Python file"):
+    with pytest.raises(FairgymError, match=r"opponent must be a Python file.*got '.*none\.py'"):
         bench.load_opponent(tmp_path / "none.py")
     empty = tmp_path / "empty.py"
     empty.write_text("rival = 1\n")

@@ -78,7 +78,10 @@ WORDS = [
         for name in ("nope", "deposit_rate.nope", "deposit_rate.", "beds_at_start")
     ),
     (["simulate", "loan", *"--params deposit_rate=0 --params deposit_rate=1".split()], "twice"),
-    (["simulate", "loan", *"--population 10 --applicants 11".split()], "applicants is 11"),
+    (
+        ["simulate", "loan", *"--population 10 --applicants 11".split()],
+        "applicants must be a whole number from 1 to 10, got 11",
+    ),
     (["simulate", "loan", "--reference", "nope", "--fix", "admissions=0"], "nope"),
     *(
         ([*words.split(), "--csv", path], path)
@@ -110,18 +113,36 @@ WORDS = [
     (["train", "--resume", "--out", "run", "--seed", "5"], "seed is 5"),
     (["train", "--resume", "--out", "run", "--params.deposit-rate", "0.01"], "deposit_rate"),
     (["train", "--resume", "--out", "run", "--algorithm", "f-macem"], "algorithm"),
-    (["train", "loan", "--population", "10", "--applicants", "11"], "applicants is 11"),
+    (
+        ["train", "loan", "--population", "10", "--applicants", "11"],
+        "applicants must be a whole number from 1 to 10, got 11",
+    ),
     (["train", "loan", "--population", "10", "--disbursement-cap", "11"], "disbursement_cap"),
-    (["train", "loan", "--action-groups", "3"], "action_groups is 3"),
+    (
+        ["train", "loan", "--action-groups", "3"],
+        "action_groups must be a whole number from 1 to 2, got 3",
+    ),
     (["train", "loan", "--algorithm", "grid-search", "--epochs", "3"], "--epochs"),
     (["train", "loan", "--algorithm", "f-mappo", "--elite-share", "0.1"], "--elite-share"),
     (["train", "health", "--applicants", "3"], "--applicants"),
     (["train", "loan", "--params.beds-at-start", "3"], "--params.beds-at-start"),
-    (["train", "loan", "--epochs", "3", "--epochs", "x"], "epochs is 'x'"),
-    (["train", "loan", "--epochs", "0"], "epochs is 0"),
-    (["train", "loan", "--population", "1"], "population is 1"),
-    (["train", "loan", "--episodes-per-epoch", "1"], "episodes_per_epoch is 1"),
-    (["train", "loan", "--algorithm", "grid-search", "--steps", "1"], "steps is 1"),
+    (["train", "loan", "--epochs", "3", "--epochs", "x"], "epochs must be a whole number, got 'x'"),
+    (
+        ["train", "loan", "--epochs", "0"],
+        "epochs must be a whole number from 1 to 2147483647, got 0",
+    ),
+    (
+        ["train", "loan", "--population", "1"],
+        "population must be a whole number from 2 to 1000000, got 1",
+    ),
+    (
+        ["train", "loan", "--episodes-per-epoch", "1"],
+        "episodes_per_epoch must be a whole number from 2 to 1000000, got 1",
+    ),
+    (
+        ["train", "loan", "--algorithm", "grid-search", "--steps", "1"],
+        "steps must be a whole number from 2 to",
+    ),
     # several values of a kind in one word
     *((["train", "loan", "--fix", word], "fix is") for word in ("", "=", "x", "admissions=", "=1")),
     *(

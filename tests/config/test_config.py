@@ -88,9 +88,9 @@ def test_runs_side_by_side_are_measured_by_each_others_welfare():
 @pytest.mark.parametrize(
     ("environment", "memory", "error"),
     [
-        ("doughnut", "all", "memory is 'all'; it takes: full, min, reset"),
-        ("loan", "full", "memory is 'full'; loan declares none"),
-        ("doughnut", 3, "memory is 3; it takes a name"),
+        ("doughnut", "all", "memory must be one of full, min, reset.*got 'all'"),
+        ("loan", "full", "memory is 'full', but loan declares none"),
+        ("doughnut", 3, "memory must be a name, got 3"),
     ],
 )
 def test_unknown_memories(environment, memory, error):
@@ -182,10 +182,10 @@ def test_every_kind_of_file(tmp_path, name, text):
         ("a.json", b"{", "is not valid JSON"),
         ("a.yaml", b"a: [", "is not valid YAML"),
         ("a.toml", b"a = ", "is not valid TOML"),
-        ("a.json", b"[1]", "holds a list; it takes names with values"),
-        ("a.yaml", b"", "holds nothing; it takes names with values"),
-        ("a.ini", b"", "it takes .yaml, .yml, .json or .toml"),
-        ("a.json", b"\xff\xfe", "is not a text file"),
+        ("a.json", b"[1]", "must hold names with values, got a list"),
+        ("a.yaml", b"", "must hold names with values, got nothing"),
+        ("a.ini", b"", "must end in .yaml, .yml, .json or .toml, got '.ini'"),
+        ("a.json", b"\xff\xfe", "must be a text file: YAML, JSON or TOML"),
     ],
 )
 def test_unreadable_files(tmp_path, name, content, message):
@@ -206,24 +206,27 @@ def test_unreadable_files(tmp_path, name, content, message):
             {"algorithm_args": {"x": 1}},
             "unknown key 'algorithm_args.x'; algorithm_args takes: .*epochs",
         ),
-        ({"epochs": "40"}, "epochs is '40'; it takes a whole number"),
-        ({"epochs": 4.5}, "epochs is 4.5; it takes a whole number"),
-        ({"epochs": True}, "epochs is True; it takes a whole number"),
-        ({"pooled": 1}, "pooled is 1; it takes true or false"),
-        ({"deposit_rate": "0.1"}, "deposit_rate is '0.1'; it takes a number"),
+        ({"epochs": "40"}, "epochs must be a whole number.*got '40'"),
+        ({"epochs": 4.5}, "epochs must be a whole number.*got 4.5"),
+        ({"epochs": True}, "epochs must be a whole number.*got True"),
+        ({"pooled": 1}, "pooled must be true or false, got 1"),
+        ({"deposit_rate": "0.1"}, "deposit_rate must be a number.*got '0.1'"),
         ({"epochs": 3, "algorithm_args": {"epochs": 3}}, "epochs is given twice"),
-        ({"params": 3}, "params is 3; it takes names with values"),
-        ({"fixed": ["admissions"]}, "fixed is .*; it takes names with values"),
-        ({"fixed": {"admissions": ["0.5", "0.5"]}}, "policy of 'admissions' is .'0.5', '0.5'."),
-        ({"fixed": {"admissions": None}}, "policy of 'admissions' is None"),
-        ({"objectives": {"admissions": 3}}, "objective of 'admissions' is 3"),
-        ({"objective": 3}, "objective is 3; it takes a name"),
-        ({"algorithm": 3}, "algorithm is 3; it takes a name"),
+        ({"params": 3}, "params must be names with values, got 3"),
+        ({"fixed": ["admissions"]}, "fixed must be names with values, got .*"),
+        (
+            {"fixed": {"admissions": ["0.5", "0.5"]}},
+            "policy of 'admissions' must be 'random', .*, got .'0.5', '0.5'.",
+        ),
+        ({"fixed": {"admissions": None}}, "policy of 'admissions' must be 'random', .*, got None"),
+        ({"objectives": {"admissions": 3}}, "objective of 'admissions' must be a name, .*, got 3"),
+        ({"objective": 3}, "objective must be a name, .*, got 3"),
+        ({"algorithm": 3}, "algorithm must be a name, got 3"),
         ({"algorithm": "x"}, "unknown algorithm 'x'; there are: .*dqn, "),
         ({"environment": "x"}, "unknown environment 'x'; there are: .*loan"),
-        ({"environment": None}, "environment is None; it takes a name"),
-        ({"seed": -1}, "seed is -1; it takes a whole number from 0"),
-        ({"seed": "1"}, "seed is '1'; it takes a whole number"),
+        ({"environment": None}, "environment must be a name, got None"),
+        ({"seed": -1}, "seed must be a whole number from 0.*got -1"),
+        ({"seed": "1"}, "seed must be a whole number.*got '1'"),
     ],
 )
 def test_bad_keys_and_types(given, message):
@@ -237,9 +240,12 @@ def test_bad_keys_and_types(given, message):
         ({"params": {"deposit": 1}}, "unknown parameter 'deposit'; did you mean 'deposit_rate'"),
         ({"algorithm_args": {"x": 1}}, "unknown key 'algorithm_args.x'"),
         ({"environment_args": {"x": 1}}, "unknown argument 'x' for loan"),
-        ({"params": {"deposit_rate": -1}}, "deposit_rate is -1.0; it takes a number from 0 to 1"),
-        ({"environment_args": {"population": 10, "applicants": 11}}, "applicants is 11"),
-        ({"fixed": {"admissions": [0.1, 0.2, 0.3]}}, "'admissions': .*it takes one number, or 2"),
+        ({"params": {"deposit_rate": -1}}, "deposit_rate must be a number from 0 to 1.*got -1.0"),
+        (
+            {"environment_args": {"population": 10, "applicants": 11}},
+            "applicants must be a whole number from 1 to 10, got 11",
+        ),
+        ({"fixed": {"admissions": [0.1, 0.2, 0.3]}}, "'admissions': .* must be one number, or 2"),
         ({"fixed": {"bank": 0}}, "unknown agent 'bank'"),
         ({"fixed": dict.fromkeys(("admissions", "disbursement", "debt_management"), 0)}, "fixed"),
         ({"objectives": {"bank": "direct"}}, "objectives names 'bank'"),
@@ -269,5 +275,5 @@ def test_flags_are_read_by_their_type():
         (Literal["a", "b"], "c", "a, b"),
         (tuple[int, ...], "1,x", "a list: a whole number each"),
     ):
-        with pytest.raises(FairgymError, match=f"x is '{text}'; it takes {words}"):
+        with pytest.raises(FairgymError, match=f"x must be {words}.*got '{text}'"):
             read(kind, text)

@@ -130,49 +130,55 @@ LONG = "x" * 5000
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "objective is {}, without a weight; it takes a name, or weights"),
+        ({}, "objective must be a name, or weights.*, got {} without a weight"),
         ({"weights": {}}, "without a weight"),
-        ({"metrics": {"mine": {"type": "Rate", **DATA}}}, "it takes a name, or weights"),
+        ({"metrics": {"mine": {"type": "Rate", **DATA}}}, "must be a name, or weights"),
         ({"profits": 1}, "unknown metric 'profits' in the objective .*; did you mean 'profit'"),
         ({1: 1}, "unknown metric 1 in the objective for loan_simple; there are: profit"),
         ({LONG: 1}, "unknown metric"),
         ({"insured_rate": 1}, "unknown metric 'insured_rate' in the objective for loan_simple"),
-        ({"profit": "1"}, "weight of 'profit' is '1'; it takes a number"),
-        ({"profit": LONG}, "weight of 'profit' is 'xxx"),
-        ({"profit": True}, "weight of 'profit' is True; it takes a number"),
-        ({"profit": None}, "weight of 'profit' is None; it takes a number"),
-        ({"profit": [1]}, "it takes a number"),
-        ({"profit": float("nan")}, "it takes a number"),
-        ({"profit": float("inf")}, "it takes a number"),
-        ({"profit": 10**400}, "it takes a number"),
+        ({"profit": "1"}, "weight of 'profit' must be a number.*got '1'"),
+        ({"profit": LONG}, "weight of 'profit' must be a number, got 'xxx"),
+        ({"profit": True}, "weight of 'profit' must be a number.*got True"),
+        ({"profit": None}, "weight of 'profit' must be a number.*got None"),
+        ({"profit": [1]}, "must be a number"),
+        ({"profit": float("nan")}, "must be a number"),
+        ({"profit": float("inf")}, "must be a number"),
+        ({"profit": 10**400}, "must be a number"),
         ({"weights": {"profit": 1}, "metrics": {}, "profit": 1}, "unknown key 'profit'"),
         ({"weights": {"mine": 1}}, "unknown metric 'mine'"),
-        ({"weights": {"profit": 1}, "metrics": 3}, "it takes a name, or weights"),
-        (further(3), "metric 'mine' is 3; it takes a type"),
-        (further({}), "type of the metric 'mine' is None; it takes: Atkinson, Direct, Disparity"),
-        (further({"type": "Thiel"}), "type of the metric 'mine' is 'Thiel'"),
-        (further({"type": ["Gini"]}), "type of the metric 'mine' is"),
+        ({"weights": {"profit": 1}, "metrics": 3}, "must be a name, or weights"),
+        (further(3), "metric 'mine' must have a type .*, got 3"),
+        (
+            further({}),
+            "type of the metric 'mine' must be one of Atkinson, Direct, Disparity.*got None",
+        ),
+        (further({"type": "Thiel"}), "type of the metric 'mine' must be one of .*, got 'Thiel'"),
+        (further({"type": ["Gini"]}), "type of the metric 'mine' must be one of .*, got .'Gini'."),
         (further({"type": "Gini"}), "'mine' is not complete; Gini takes: rate, and optional"),
         (further({"type": "Rate", **DATA, "x": 1}), "unknown key 'x'; Rate takes: numerator"),
         (further({"type": "Rate", **DATA, LONG: 1}), "unknown key 'xxx"),
         (
             further({"type": "Direct", "component": "loans"}),
-            "component of the metric 'mine' is 'loans'; it takes a component: profit, applied",
+            "component of the metric 'mine' must be a component .profit, applied.*, got 'loans'",
         ),
-        (further({"type": "Direct", "component": 3}), "is 3; it takes a component"),
+        (further({"type": "Direct", "component": 3}), "must be a component .profit, .*, got 3"),
         (
             further({"type": "Direct", "component": "profit", "sign": 0}),
-            "sign of the metric 'mine' is 0; it takes 1 or -1",
+            "sign of the metric 'mine' must be 1 or -1, got 0",
         ),
         (
             further({"type": "Direct", "component": "profit", "normaliser": 0}),
-            "normaliser of .* is 0; it takes a number above 0",
+            "normaliser of .* must be a number above 0.*got 0",
         ),
         (
             further({"type": "Disparity", "rate": DATA, "normalise_by_sum": 1}),
-            "normalise_by_sum of .* is 1; it takes true or false",
+            "normalise_by_sum of .* must be true or false, got 1",
         ),
-        (further({"type": "Rate", **DATA, "title": LONG}), "takes a text of at most 200 letters"),
+        (
+            further({"type": "Rate", **DATA, "title": LONG}),
+            "must be a text of at most 200 letters, got 'xxx",
+        ),
         (
             further({"type": "Rate", **DATA, "offset": -1}),
             "'mine': offset must be a number from 0, got -1.0",
@@ -189,11 +195,14 @@ LONG = "x" * 5000
             further({"type": "Distance", "component": "applied"}),
             "must have an entry per group and bin .none has., got",
         ),
-        (further({"type": "Gini", "rate": "profit"}), "or one of: admission_rate, default_rate"),
-        (further({"type": "Gini", "rate": 3}), "rate of the metric 'mine' is 3; it takes a num"),
+        (
+            further({"type": "Gini", "rate": "profit"}),
+            "or one of admission_rate, default_rate, got",
+        ),
+        (further({"type": "Gini", "rate": 3}), "rate of the metric 'mine' must be a num.*, got 3"),
         (
             further({"type": "Gini", "rate": {**DATA, "numerator": "x"}}),
-            "numerator of the rate of the metric 'mine' is 'x'",
+            "numerator of the rate of the metric 'mine' must be .*, got 'x'",
         ),
         (
             further({"type": "Rate", "numerator": "waited", "denominator": "disbursed"}),
@@ -240,11 +249,11 @@ LONG = "x" * 5000
         ),
         (
             {"weights": {"profit": 1}, "metrics": {"a/b": {"type": "Rate", **DATA}}},
-            "a metric is named 'a/b'; it takes lower-case letters",
+            "the name of a metric must be lower-case .*, got 'a/b'",
         ),
         (
             {"weights": {"profit": 1}, "metrics": {LONG: {"type": "Rate", **DATA}}},
-            "a metric is named 'xxx",
+            "the name of a metric must be lower-case .*, got 'xxx",
         ),
     ],
 )
@@ -268,7 +277,7 @@ class LongestWait:
 
     def __post_init__(self):
         if self.cap > 99:
-            raise FairgymError(f"cap is {self.cap}; it takes 99 at most")
+            raise FairgymError(f"cap must be 99 at most, got {self.cap}")
 
     def unit_in(self, info):
         return "months"
@@ -305,11 +314,14 @@ class TestOwnClasses:
         ("data", "message"),
         [
             ({}, "'mine' is not complete; LongestWait takes: waits, cap, and optionally of"),
-            ({"waits": 3, "cap": 1}, "waits of the metric 'mine' is 3; it takes a numerator and"),
-            ({"waits": WAITS, "cap": "x"}, "cap of the metric 'mine' is 'x'; it takes a number"),
-            ({"waits": WAITS, "cap": 100}, "the metric 'mine': cap is 100.0; it takes 99 at most"),
-            ({"waits": WAITS, "cap": 1, "of": LONG}, "takes a text of at most 200 letters"),
-            ({"waits": WAITS, "cap": 1, "strict": 1}, "strict of .* is 1; it takes true or false"),
+            ({"waits": 3, "cap": 1}, "waits of the metric 'mine' must be a numerator and.*got 3"),
+            ({"waits": WAITS, "cap": "x"}, "cap of the metric 'mine' must be a number.*got 'x'"),
+            ({"waits": WAITS, "cap": 100}, "the metric 'mine': cap must be 99 at most, got 100.0"),
+            (
+                {"waits": WAITS, "cap": 1, "of": LONG},
+                "must be a text of at most 200 letters, got 'xxx",
+            ),
+            ({"waits": WAITS, "cap": 1, "strict": 1}, "strict of .* must be true or false, got 1"),
         ],
     )
     def test_refused(self, data, message):
@@ -323,7 +335,9 @@ class TestOwnClasses:
         class Half:  # pyright: ignore[reportUnusedClass]
             kind = "rate"
 
-        with pytest.raises(FairgymError, match=r"'Half' is .*Half', which has no sign, title"):
+        with pytest.raises(
+            FairgymError, match=r"'Half' must be a dataclass, got .*Half', which has no sign, title"
+        ):
             read(further({"type": "Half"}))
         with pytest.raises(FairgymError, match="'Rate' is that of a built-in class of metric"):
             metric_classes.register("Rate")(Half)
@@ -347,7 +361,7 @@ class Own(Rate):
         (Objective.uniform(ENV).bounded(0.1), "bounds of .*; give them as bounds of the run"),
         (
             Objective({**ENV.metrics, "own": Own("disbursed", "applied")}, {"own": 1}),
-            "'own' is of the class Own, which a configuration cannot hold; it takes a class in",
+            "'own' is of the class Own, which .* cannot hold; use a class in",
         ),
         (
             Objective({**ENV.metrics, "gap": Disparity(Own("disbursed", "applied"))}, {"gap": 1}),
@@ -382,13 +396,13 @@ class TestText:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("profit=", "part 'profit='; it takes METRIC=NUMBER"),
-            ("profit=1,", "part ''; it takes"),
-            ("=1", "part '=1'"),
-            ("profit=1,wait", "part 'wait'"),
-            ("profit=nan", "part 'profit=nan'"),
-            ("profit=1=2", "part 'profit=1=2'"),
-            ("profit=1,profit=2", "weighs 'profit' twice"),
+            ("profit=", "part of objective must be METRIC=NUMBER, got 'profit='"),
+            ("profit=1,", "must be METRIC=NUMBER, got ''"),
+            ("=1", "must be METRIC=NUMBER, got '=1'"),
+            ("profit=1,wait", "must be METRIC=NUMBER, got 'wait'"),
+            ("profit=nan", "must be METRIC=NUMBER, got 'profit=nan'"),
+            ("profit=1=2", "must be METRIC=NUMBER, got 'profit=1=2'"),
+            ("profit=1,profit=2", "must weigh each metric once, got 'profit' twice"),
         ],
     )
     def test_parts_that_are_no_weights(self, text, message):

@@ -32,7 +32,7 @@ def test_a_setting_is_made_of_a_declared_field():
     assert speed.parse("none") is None and speed.parse("3") == 3.0
     assert lanes.parse("3, 4") == (3, 4)
     assert name.parse("b") == "b"
-    with pytest.raises(FairgymError, match=r"^name is 'c'; it takes a or b$"):
+    with pytest.raises(FairgymError, match=r"^name must be a or b, got 'c'$"):
         name.parse("c")
 
 
@@ -75,17 +75,17 @@ def test_seeds_are_read_in_one_way(given, seeds):
     "given", ["", "-1:2", "3:0", "0:", "1,1", [], [0, 0], [True], [1.0], [-1], None, {}, "0:20000"]
 )
 def test_what_are_no_seeds(given):
-    with pytest.raises(FairgymError, match=r"seeds is .*; it takes START:STOP or a list such as"):
+    with pytest.raises(FairgymError, match=r"seeds must be START:STOP or a list such as.*got .*"):
         read_seeds(given)
 
 
 def test_pairs_are_named_once():
     assert read_pairs("fix", "A=B", ["x= 1", "y=a=b"]) == (("x", "1"), ("y", "a=b"))
     for given, message in (
-        (["x"], "fix is 'x'; it takes A=B"),
-        (["=1"], "fix is '=1'; it takes A=B"),
-        (["x="], "fix is 'x='; it takes A=B"),
-        (["Mean X=1", "mean_x=2"], "fix names mean_x twice; it takes each name once"),
+        (["x"], "fix must be A=B, got 'x'"),
+        (["=1"], "fix must be A=B, got '=1'"),
+        (["x="], "fix must be A=B, got 'x='"),
+        (["Mean X=1", "mean_x=2"], "fix must name each once, got mean_x twice"),
     ):
         with pytest.raises(FairgymError, match=f"^{message}$"):
             read_pairs("fix", "A=B", given)

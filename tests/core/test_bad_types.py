@@ -5,31 +5,32 @@ sees them; so these run in a process of their own.
 """
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 CALLS = {
-    "make('loan', population='1000')": "population is '1000'; it takes a whole number from 2",
-    "make('loan', population=10.0)": "population is 10.0; it takes a whole number",
-    "make('loan', horizon=True)": "horizon is True; it takes a whole number",
-    "make('loan', group_by=None)": "group_by is None; it takes advantage or race",
-    "make('loan', group_by=['race'])": "group_by is ['race']; it takes advantage or race",
-    "make('loan', applicants='few')": "applicants is 'few'; it takes a whole number from 1",
-    "ToyParams(luck='0.1')": "ToyParams.luck is '0.1'; it takes a number from 0 to 3.40282e+38",
-    "ToyParams(target_first=None)": "ToyParams.target_first is None; it takes a number from 0 to 1",
-    "rollout(toy, toy.default_params, policies, key, 2.0)": "horizon is 2.0; it takes a whole",
+    "make('loan', population='1000')": "population must be a whole number from 2 to .*, got '1000'",
+    "make('loan', population=10.0)": "population must be a whole number from 2 to .*, got 10.0",
+    "make('loan', horizon=True)": "horizon must be a whole number from 1 to .*, got True",
+    "make('loan', group_by=None)": "group_by must be advantage or race, got None",
+    "make('loan', group_by=['race'])": "group_by must be advantage or race, got ..race..$",
+    "make('loan', applicants='few')": "applicants must be a whole number from 1 to .*, got 'few'",
+    "ToyParams(luck='0.1')": "ToyParams.luck must be a number from 0 to 3.40282e.38, got '0.1'",
+    "ToyParams(target_first=None)": "ToyParams.target_first must be a number .*, got None",
+    "rollout(toy, toy.default_params, policies, key, 2.0)": "horizon must be a whole .*, got 2.0",
     "Objective(toy.metrics, {'gain': '0.5'})": "weights of 'gain' must be a number, got '0.5'",
     "Objective(toy.metrics, {'gain': None})": "weights of 'gain' must be a number, got None",
     "Objective(toy.metrics, {}, {'gain': '1'})": "bounds of 'gain' must be a number, got '1'",
     "Objective.frontier(toy, '0.5')": "lambda must be a number from 0 to 1, got '0.5'",
     "Objective.uniform(toy).bounded('0.1')": "bounds must be a number, or one per metric, got",
-    "Constant(toy.action_space('level'), 'high')": "a constant action is 'high'; it takes one",
-    "fixed_policies(toy, {'level': None})": "a constant action is None; it ",
-    "FMacem(epochs='3')": "epochs is '3'; it takes a whole number from 1",
-    "FMacem(epochs=3.0)": "epochs is 3.0; it takes a whole number from 1",
-    "FMacem(elite_share='all')": "elite_share is 'all'; it takes a number from 0 to 1",
+    "Constant(toy.action_space('level'), 'high')": "a constant action must be one .*, got 'high'",
+    "fixed_policies(toy, {'level': None})": "a constant action must be one .*, got None",
+    "FMacem(epochs='3')": "epochs must be a whole number from 1 to .*, got '3'",
+    "FMacem(epochs=3.0)": "epochs must be a whole number from 1 to .*, got 3.0",
+    "FMacem(elite_share='all')": "elite_share must be a number from 0 to 1, got 'all'",
     "Objective(toy.metrics, {'gain': np.float32(0.5)})": "",  # a number as good as any
     "ToyParams(luck=np.float64(0.2))": "",
 }
@@ -74,6 +75,6 @@ def messages():
 @pytest.mark.parametrize("call", CALLS)
 def test_one_sentence_tells_what_is_wrong(call, messages):
     if CALLS[call]:
-        assert CALLS[call] in messages[call] and "\n" not in messages[call]
+        assert re.search(CALLS[call], messages[call]) and "\n" not in messages[call]
     else:
         assert messages[call] == ""

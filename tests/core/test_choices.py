@@ -54,7 +54,7 @@ class TestEveryChoice:
         for wrong in (-1, 3, 0.5, jnp.nan, jnp.inf):
             assert not space.contains(jnp.asarray(wrong))
         assert not space.contains(jnp.zeros(1, jnp.int32))
-        with pytest.raises(FairgymError, match=r"'x' has shape \(3,\); it takes \(\): a whole"):
+        with pytest.raises(FairgymError, match=r"'x' must have shape \(\) \(a whole .*got \(3,\)"):
             check_action(space, "x", jnp.zeros(3))
 
     def test_the_mean_is_the_share_of_each_option(self, space):
@@ -90,14 +90,13 @@ def test_names_and_words():
 
 def test_bad_declarations():
     for make, message in (
-        (lambda: Discrete(()), "options is (); it takes at least one option"),
+        (lambda: Discrete(()), r"options must have at least one option, got \(\)"),
         (lambda: Discrete(("a", "a")), "element 'a' is declared twice"),
-        (lambda: OneEntity(0), "capacity is 0; it takes a whole number from 1"),
-        (lambda: OneEntity(True), "capacity is True; it takes a whole number from 1"),
+        (lambda: OneEntity(0), "capacity must be a whole number from 1 to 2147483647, got 0"),
+        (lambda: OneEntity(True), "capacity must be a whole number from 1 to 2147483647, got True"),
     ):
-        with pytest.raises(FairgymError) as error:
+        with pytest.raises(FairgymError, match=message):
             make()
-        assert str(error.value).startswith(message)
 
 
 class Shop(Toy):
@@ -122,11 +121,11 @@ class TestFixed:
 
     @pytest.mark.parametrize("value", [3, -1, 0.5, [0, 1], [0.2, 0.3, 0.5], float("nan")])
     def test_what_is_no_option_is_refused(self, value):
-        with pytest.raises(FairgymError, match="it takes a whole number from 0 to 2: person_0,"):
+        with pytest.raises(FairgymError, match="must be a whole number from 0 to 2: person_0,"):
             fixed_policies(SHOP, {"level": value})
 
     def test_an_unknown_word_is_refused(self):
-        with pytest.raises(FairgymError, match=r"'person_7'; it takes .* the name of an option"):
+        with pytest.raises(FairgymError, match=r"must be .* name of an option, .*, got 'person_7'"):
             fixed_policies(SHOP, {"level": "person_7"})
 
     def test_changes_by_name(self):

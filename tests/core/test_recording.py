@@ -95,7 +95,7 @@ class TestScripts:
 @pytest.mark.parametrize("steps", [0, 7, 2.0])
 def test_steps_out_of_range(steps):
     unchecked = getattr(record, "__wrapped__", record)  # past the type check of the tests
-    with pytest.raises(FairgymError, match=r"steps is .* from 1 to 6"):
+    with pytest.raises(FairgymError, match=r"steps must be .* from 1 to 6, got"):
         unchecked(ENV, PARAMS, POLICIES, KEY, steps)
 
 

@@ -59,7 +59,7 @@ class TestEveryActionSpace:
     @pytest.mark.parametrize("shape", [(4,), (5, 1), (), (6,)])
     def test_another_shape_is_outside(self, space, shape):
         assert not space.contains(jnp.full(shape, 0.2))
-        with pytest.raises(FairgymError, match=r"agent 'x' has shape .* it takes \(5,\): "):
+        with pytest.raises(FairgymError, match=r"agent 'x' must have shape \(5,\) .*, got "):
             check_action(space, "x", jnp.zeros(shape))
 
     def test_equal_spaces_are_one_static_argument(self, space):
@@ -116,7 +116,7 @@ class TestShares:
             ((("a", "b"), split), "a, b"),
             ((split, ("beds", "rest")), "there is none"),
         ):
-            with pytest.raises(FairgymError, match=f"of is 'beds'; .* an earlier block: {known}"):
+            with pytest.raises(FairgymError, match=rf"an earlier block \({known}\), got 'beds'"):
                 Shares(blocks)
 
 

@@ -70,8 +70,8 @@ class TestParams:
         ],
     )
     def test_refused_with_the_field_the_value_and_the_range(self, value):
-        given = "has the entry 2" if isinstance(value, np.ndarray) and value.ndim else "is .*"
-        message = f"Prices.rate {given}; it takes a number from 0 to 1"
+        given = "the entry 2" if isinstance(value, np.ndarray) and value.ndim else ".*"
+        message = f"Prices.rate must be a number from 0 to 1, got {given}"
         with pytest.raises(FairgymError, match=message):
             unchecked(rate=value)
         with pytest.raises(FairgymError, match=message):
@@ -87,7 +87,7 @@ class TestParams:
         known = unchecked(free=jnp.float32(2.0))
         assert jax.jit(lambda r: known.replace(rate=r).free)(0.5) == 2.0
         wrong = jnp.float32(2.0)
-        with pytest.raises(FairgymError, match=r"Prices.rate is "):
+        with pytest.raises(FairgymError, match=r"Prices.rate must be .* from 0 to 1, got .*2\."):
             jax.jit(lambda f: unchecked(rate=wrong, free=f).free)(0.5)
 
     def test_unbounded(self):

@@ -66,7 +66,7 @@ def test_flags_are_true_or_false(name, wrong):
     for flag in flags:
         env = fairgym.make(name)
         object.__setattr__(env, flag, wrong)  # past the tests' own check of types
-        with pytest.raises(FairgymError, match=f"^{flag} is {wrong!r}; it takes True or False$"):
+        with pytest.raises(FairgymError, match=f"^{flag} must be True or False, got {wrong!r}$"):
             env.__post_init__()
 
 

@@ -261,10 +261,10 @@ def test_cuts_are_in_words():
 
 @pytest.mark.parametrize("seeds", [1, 0, -3, True])
 def test_too_few_seeds_are_refused(seeds):
-    with pytest.raises(FairgymError, match=r"seeds is .*; it takes a whole number from 2"):
+    with pytest.raises(FairgymError, match=r"seeds must be a whole number from 2.*got .*"):
         experiments.get("mafe-fig8")().size("quick", seeds)
 
 
 def test_unknown_scales_are_refused():
-    with pytest.raises(FairgymError, match="scale is 'huge'; it takes: paper, quick"):
+    with pytest.raises(FairgymError, match=r"scale must be one of paper, quick.*got 'huge'"):
         experiments.get("mafe-fig8")().size("huge")

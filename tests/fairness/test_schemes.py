@@ -300,21 +300,24 @@ def test_schemes_are_memories_and_small_values():
 
 
 BAD = [
-    (lambda: Scheme.periodic(Full("x"), Nash(), 0), "period is 0; it takes a whole number from 1"),
-    (lambda: Recent("x", 0), "steps is 0; it takes a whole number from 1"),
+    (lambda: Scheme.periodic(Full("x"), Nash(), 0), "period must be a whole number from 1.*got 0"),
+    (lambda: Recent("x", 0), "steps must be a whole number from 1.*got 0"),
     (lambda: EachTime("x", 0), "amount must be a number above 0, got 0"),
-    (lambda: EachTime("x", float("nan")), "amount is nan; it takes a number from 0"),
-    (lambda: Full("x", discount=1.5), "discount is 1.5; it takes a number from 0 to 1"),
-    (lambda: Min("x", most=-1), "most is -1; it takes a number from 0"),
-    (lambda: Sum(-0.1), "discount is -0.1; it takes a number from 0 to 1"),
-    (lambda: AlphaFair(-1.0), "alpha is -1.0; it takes a number from 0"),
-    (lambda: Nash(plus=-1.0), "plus is -1.0; it takes a number from 0"),
-    (lambda: GeneralisedGini((1.0, -0.5)), "a weight of GeneralisedGini is -0.5"),
+    (lambda: EachTime("x", float("nan")), "amount must be a number from 0.*got nan"),
+    (lambda: Full("x", discount=1.5), "discount must be a number from 0 to 1.*got 1.5"),
+    (lambda: Min("x", most=-1), "most must be a number from 0.*got -1"),
+    (lambda: Sum(-0.1), "discount must be a number from 0 to 1.*got -0.1"),
+    (lambda: AlphaFair(-1.0), "alpha must be a number from 0.*got -1.0"),
+    (lambda: Nash(plus=-1.0), "plus must be a number from 0.*got -1.0"),
+    (
+        lambda: GeneralisedGini((1.0, -0.5)),
+        "a weight of GeneralisedGini must be a number from 0, got -0.5",
+    ),
     (lambda: GeneralisedGini((0.3, 0.7)), r"must not increase .*, got \(0.3, 0.7\)"),
     (lambda: GeneralisedGini((1.0,))(jnp.zeros(2)), "for each of 2 stakeholders, got 1"),
     (lambda: RelaxedParity((0, 2)), r"numbers from 0 on, .*, got \(0, 2\)"),
     (lambda: RelaxedParity((0, 1))(jnp.zeros(3)), "for each of 3 stakeholders, got 2"),
-    (lambda: AllEqual(-1.0), "tolerance is -1.0; it takes a number from 0"),
+    (lambda: AllEqual(-1.0), "tolerance must be a number from 0.*got -1.0"),
 ]
 
 

@@ -50,7 +50,7 @@ BAD = [
     (LOG, ["loans"], {"steps": 2}, "'time' must have whole numbers from 0 to 1, got .* in row"),
     (LOG, ["loans"], {"stakeholders": ("A",)}, "'group' must have only A, got 'B' in row 0"),
     ({"time": [], "group": [], "loans": []}, ["loans"], {}, "the table must have one or more rows"),
-    (LOG, ["loans"], {"steps": 0}, "steps is 0; it takes a whole number from 1"),
+    (LOG, ["loans"], {"steps": 0}, "steps must be a whole number from 1.*got 0"),
     (LOG, ["loans"], {"stakeholders": ("A", "B", "A")}, "stakeholders must not repeat, got"),
     (
         LOG | {"group": ["B", "A", None, "A"]},

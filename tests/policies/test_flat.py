@@ -51,7 +51,7 @@ def test_an_observation_out_of_range_is_not_in_the_table(place, value):
 
 
 def test_a_table_takes_counted_features_only():
-    with pytest.raises(FairgymError, match="'credit' is a continuous feature; a table takes"):
+    with pytest.raises(FairgymError, match="'credit' is a continuous feature; a table needs"):
         TableCode(MIXED)
 
 

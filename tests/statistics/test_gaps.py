@@ -125,7 +125,7 @@ def test_the_largest_gap_is_that_of_the_simultaneous_intervals():
 @pytest.mark.parametrize(
     ("rates", "message"),
     [
-        (np.zeros(3), r"arrays of shape \(\)"),
+        (np.zeros(3), r"must be an array of 2 axes, .*, got the shape \(\)"),
         ([np.zeros((3, 2)), np.zeros((4, 2))], r"\(3, 2\) and \(4, 2\)"),
         ([], "none"),
     ],

@@ -349,7 +349,9 @@ def test_what_cannot_be_permuted(watched):
     policies = fixed_policies(doughnut, {"server": "random"})
     args = doughnut, doughnut.default_params, policies, jax.random.key(0)
     assert evaluate(*args, 2, permutations=5).nulls == {}
-    with pytest.raises(FairgymError, match="tally is True in doughnut"):
+    with pytest.raises(FairgymError, match="tally must be False for doughnut"):
         fairgym.rollout(*args, tally=True)
-    with pytest.raises(FairgymError, match="permutations is -1"):
+    with pytest.raises(
+        FairgymError, match="permutations must be a whole number from 0 to 1000000, got -1"
+    ):
         evaluate(env, env.default_params, fixed_policies(env, QUEUE), args[-1], permutations=-1)

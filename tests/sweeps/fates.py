@@ -55,7 +55,7 @@ class Fated(Toy):
         for mark in marks[:1]:
             mark.unlink()
             if self.fate == "refused":
-                raise FairgymError("step is bad; it takes a good one")
+                raise FairgymError("step must be good, got bad")
             if self.fate == "broken":
                 raise ZeroDivisionError("a bug")
             if self.fate == "full":

@@ -91,7 +91,7 @@ def test_runs_are_finished_to_equal_bits_whatever_their_workers_meet(
     planned = planned_in(other, *CONFIGS)
     failed = Processes(2).run(planned, watched, said.append)
 
-    expected = {"refused": "step is bad; it takes a good one", "broken": "ZeroDivisionError: a bug"}
+    expected = {"refused": "step must be good, got bad", "broken": "ZeroDivisionError: a bug"}
     if doomed:
         died = "its process died 2 times (killed by SIGKILL); fewer workers may help"
         expected["doomed"] = died
@@ -235,13 +235,13 @@ def test_runs_are_handed_out_so_that_programs_are_compiled_once(tmp_path):
 def test_one_worker_is_this_process_and_failures_are_one_sentence(walks, tmp_path, marks, capsys):
     assert isinstance(engine_of(1), Local) and isinstance(engine_of(3), Processes)
     for number in (0, 257, True):
-        with pytest.raises(FairgymError, match=r"workers is .*; it takes a whole number from 1 to"):
+        with pytest.raises(FairgymError, match=r"workers must be a whole number from 1 to.*got .*"):
             engine_of(number)
     (marks / "refused-1").touch()
     assert main(["reproduce", "walks", "--out", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert err == (
-        "fairgym: 1 of 2 runs failed: step is bad; it takes a good one"
+        "fairgym: 1 of 2 runs failed: step must be good, got bad"
         " (two_servers, fated, uniform, seed 0)\n"
     )
     assert "walks: left out, as runs of it failed" in out

@@ -91,9 +91,9 @@ def test_settings_reach_the_configurations():
     ("parts", "message"),
     [
         ({"grids": {}}, "unknown part 'grids'; did you mean 'grid'"),
-        ({"grid": {"horizon": 3}}, "grid.horizon is a number; it takes a list"),
+        ({"grid": {"horizon": 3}}, "grid.horizon must be a list of values, got a number"),
         ({"grid": {"horizon": []}}, "grid.horizon is an empty list"),
-        ({"grid": [3]}, "grid is a list; it takes names with values"),
+        ({"grid": [3]}, "grid must be names with values, got a list"),
         ({"zip": {"horizon": [3, 4], "hidden": [2]}}, r"different lengths \(horizon 2, hidden 1\)"),
         ({"grid": {"hidden": [2]}, "list": [{"hidden": 3}]}, "'hidden' is in two of grid, zip"),
         ({"list": [3]}, "list takes a list of tables"),
@@ -101,8 +101,8 @@ def test_settings_reach_the_configurations():
         ({"exclude": [{"epochs": 9, "horizn": 3}]}, "exclude names 'horizn', which no run"),
         ({"exclude": [{"epochs": 2}]}, "exclude leaves no run"),
         ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn'; did you mean 'horizon'"),
-        ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon is 'x'; it takes a whole number"),
-        ({"seeds": "3:"}, "seeds is '3:'; it takes START:STOP"),
+        ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon must be a whole number.*got 'x'"),
+        ({"seeds": "3:"}, "seeds must be START:STOP.*got '3:'"),
         ({"seeds": [1, 1]}, "seeds is .1, 1."),
         ({"seeds": [-1]}, "seeds is .-1."),
         ({"seeds": "3:3"}, "seeds is '3:3'"),
@@ -184,7 +184,7 @@ def test_runs_that_differ_in_numbers_of_parameters_share_a_program(tmp_path):
 
 
 REASONS = {
-    "refused": "step is bad; it takes a good one",
+    "refused": "step must be good, got bad",
     "broken": "ZeroDivisionError: a bug",
     "full": "MemoryError: no room for 8 numbers",
 }
@@ -527,21 +527,24 @@ def test_status_is_watched_until_all_is_finished(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["table", "--rows", "seed"], "rows is 'seed'; it takes run or setting"),
-        (["table", "--episodes", "-1"], "episodes is -1"),
+        (["table", "--rows", "seed"], "rows must be run or setting.*got 'seed'"),
+        (["table", "--episodes", "-1"], "episodes must be a whole number from 0 to .*, got -1"),
         (["pareto", "--x", "score"], "x is 'score', y is None; pareto takes two"),
-        (["pareto", "--x", "score", "--y", "profit"], "y is 'profit'; of these runs it takes"),
-        (["pareto", "--x", "score", "--y", "score", "--reference", "1"], "reference is '1'"),
+        (["pareto", "--x", "score", "--y", "profit"], "y must be one of .*got 'profit'"),
+        (
+            ["pareto", "--x", "score", "--y", "score", "--reference", "1"],
+            "reference must be X,Y, .* got",
+        ),
         (["pareto", "--x", "score", "--y", "score", "--reference", "1,nan"], "two finite numbers"),
-        (["effects", "--measure", "left"], "measure is 'left'"),
-        (["effects", "--measure", "actions/router/right"], "measure is"),
+        (["effects", "--measure", "left"], "measure must be one of .*, got 'left'"),
+        (["effects", "--measure", "actions/router/right"], "measure must be one of .*, got"),
     ],
 )
 def test_bad_questions_are_told(trained, words, message, capsys):
     path, out = trained
     before = sorted(out.rglob("*"))
     assert main(["sweep", words[0], str(path), "--out", str(out), *words[1:]]) == 2
-    assert message in capsys.readouterr().err
+    assert re.search(message, capsys.readouterr().err)
     assert sorted(out.rglob("*")) == before
 
 
@@ -550,7 +553,7 @@ def test_other_endings_are_refused(tmp_path, capsys):
     words = ["sweep", "table", str(path), "--out", str(tmp_path / "o"), "--csv", "t.xlsx"]
     assert main(words) == 2
     assert (
-        "csv is 't.xlsx'; it takes a file that ends in .csv or .parquet" in capsys.readouterr().err
+        "csv must be a file that ends in .csv or .parquet, got 't.xlsx'" in capsys.readouterr().err
     )
 
 
@@ -558,13 +561,13 @@ def test_other_endings_are_refused(tmp_path, capsys):
     ("words", "message"),
     [
         (["go"], "unknown action 'go'; sweep takes: run, status, table, pareto"),
-        (["run"], "the plan is 'nothing'; it takes one file"),
+        (["run"], "the plan must be one file.*got 'nothing'"),
         (["run", "no.toml"], "no.toml"),
     ],
 )
 def test_bad_words_are_told(words, message, capsys):
     assert main(["sweep", *words]) == 2
-    assert message in capsys.readouterr().err
+    assert re.search(message, capsys.readouterr().err)
 
 
 def test_the_page_shows_a_plan_and_what_a_dry_run_says_of_it(tmp_path, monkeypatch, capsys):

@@ -169,9 +169,9 @@ def test_engines_go_by_their_names():
     assert isinstance(one, Processes) and isinstance(wide, Vmap) and wide.width == 5
     assert isinstance(engine_of(name="vmap"), Vmap)
     for words, message in [
-        ((2, "local"), "workers is 2; the engine local takes 1"),
-        ((None, "dask"), "engine is 'dask'; it takes one of local, vmap, processes, ray"),
-        ((0,), "workers is 0"),
+        ((2, "local"), "workers must be 1 for the engine local, got 2"),
+        ((None, "dask"), "engine must be one of local, vmap, processes, ray.*got 'dask'"),
+        ((0,), "workers must be a whole number from 1 to 256, got 0"),
     ]:
         with pytest.raises(FairgymError, match=message):
             engine_of(*words)

@@ -423,7 +423,7 @@ BROKEN = {
     "a baseline that does not fit": (
         "declarations",
         subclass(baselines={"b": {"level": 3.0}}),
-        "policy of .level.: a constant action is 3.0",
+        "policy of .level.: a constant action must be .*, got 3.0",
     ),
     "a period of nobody": (
         "idle_agents",

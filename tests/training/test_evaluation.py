@@ -168,7 +168,7 @@ def test_parts_are_the_whole(env, measured, monkeypatch):
 @pytest.mark.parametrize("episodes", [0, -3])
 def test_bad_number_of_episodes(env, episodes):
     policies = fixed_policies(env, ADMIT_ALL)
-    with pytest.raises(FairgymError, match=r"episodes is .*; it takes a whole number from 1"):
+    with pytest.raises(FairgymError, match=r"episodes must be a whole number from 1.*got .*"):
         evaluate(env, env.default_params, policies, jax.random.key(0), episodes)
 
 

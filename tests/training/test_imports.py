@@ -295,7 +295,10 @@ def test_a_rule_is_not_looked_for_in_the_run(run, here):
     ("lines", "message"),
     [
         ("later: 'Missing' = 3", "fields of Custom cannot be read .NameError: .*'Missing'"),
-        ("default_params = {'a': 1}", "default_params of toy is of type dict; it takes a subcl"),
+        (
+            "default_params = {'a': 1}",
+            "default_params of toy must be of a subclass of .*, got dict",
+        ),
     ],
 )
 def test_what_others_got_wrong_is_one_sentence(lines, message, here):
@@ -306,7 +309,7 @@ def test_what_others_got_wrong_is_one_sentence(lines, message, here):
 
 def test_imports_of_a_mapping_are_names():
     with pytest.raises(
-        FairgymError, match="imports is 'plug_mine'; it takes a list of module names"
+        FairgymError, match="imports must be a list of module names, got 'plug_mine'"
     ):
         RunConfig.from_mapping({**GIVEN, "imports": "plug_mine"})
     with pytest.raises(FairgymError, match="there is no module 'plug_none'"):

@@ -100,7 +100,10 @@ def test_a_run_measures_its_policies_as_the_command_does(finished, capsys, monke
     others = finished.evaluate(4, 5, policies=fixed)
     assert others.interval("objective")[0] == told["random", "objective"]
     assert others.interval("objective") != found.interval("objective")
-    for options, message in (({"episodes": 0}, "episodes is 0"), ({"seed": -1}, "seed is -1")):
+    for options, message in (
+        ({"episodes": 0}, "episodes must be .*, got 0"),
+        ({"seed": -1}, "seed must be .*, got -1"),
+    ):
         with pytest.raises(FairgymError, match=message):
             finished.evaluate(**options)
 

@@ -354,8 +354,8 @@ def test_other_people_are_told_and_other_numbers_of_them_refused():
 BAD = [
     (lambda: simulate("nope"), "unknown environment 'nope'"),
     (lambda: simulate("loan", []), "there are no scenarios"),
-    (lambda: simulate("loan", episodes=0), "episodes is 0; it takes"),
-    (lambda: simulate("loan", seed=-1), "seed is -1; it takes"),
+    (lambda: simulate("loan", episodes=0), "episodes must be.*got 0"),
+    (lambda: simulate("loan", seed=-1), "seed must be.*got -1"),
     (lambda: simulate("loan", [scenario("a"), scenario("a")]), "two scenarios are named 'a'"),
     (
         lambda: simulate("loan", [scenario("a")], reference="b"),
@@ -373,9 +373,12 @@ BAD = [
     ),
     (
         lambda: scenario("a", {"admissions": 2}).build("loan"),
-        "scenario 'a': .*2.*it takes 2 numbers",
+        "scenario 'a': .* must be 2 numbers .*, got 2",
     ),
-    (lambda: scenario("a", {"admissions": "x"}).build("loan"), "'a': .*'x'; it takes 'random'"),
+    (
+        lambda: scenario("a", {"admissions": "x"}).build("loan"),
+        "'a': .* must be 'random', .*, got 'x'",
+    ),
     (
         lambda: scenario("a", params={"rate": 1}).build("loan"),
         "scenario 'a': unknown parameter 'rate'.*deposit_rate",
@@ -384,11 +387,11 @@ BAD = [
     (lambda: scenario("a", params={"deposit_rate": "x"}).build("loan"), "'a': .*deposit_rate.*'x'"),
     (
         lambda: Scenario("a", environment_args={"people": 3}).build("loan"),
-        "'a': unknown argument 'people' for loan; it takes",
+        "'a': unknown argument 'people' for loan; its arguments are",
     ),
     (
         lambda: Scenario("a", environment_args={"horizon": "x"}).build("loan"),
-        "'a': horizon is 'x'; it takes a whole number",
+        "'a': horizon must be a whole number.*got 'x'",
     ),
 ]
 
@@ -481,7 +484,7 @@ def test_what_is_given_besides_overrides_the_file(tmp_path):
 
 
 BAD_FILES = [
-    ("- a\n", "holds a list; it takes names with values"),
+    ("- a\n", "must hold names with values, got a list"),
     ("environment: loan\n", "scenarios in .* must be names .*, got nothing"),
     ("scenarios: {a: {}}\n", "environment is not given; set it in .* or give its name"),
     ("environment: loan\nscenarios: []\n", "scenarios in .* must be names .*, got nothing"),
@@ -494,8 +497,8 @@ BAD_FILES = [
         "environment: loan\nreference: 3\nscenarios: {a: {}}\n",
         "reference in .* must be a name, got 3",
     ),
-    ("environment: loan\nepisodes: few\nscenarios: {a: {}}\n", "episodes is 'few'; it takes"),
-    ("environment: loan\nseed: -3\nscenarios: {a: {}}\n", "seed is -3; it takes"),
+    ("environment: loan\nepisodes: few\nscenarios: {a: {}}\n", "episodes must be.*got 'few'"),
+    ("environment: loan\nseed: -3\nscenarios: {a: {}}\n", "seed must be.*got -3"),
     (
         "environment: loan\nepisods: 3\nscenarios: {a: {}}\n",
         "unknown key 'episods' in .*; did you mean 'episodes'",

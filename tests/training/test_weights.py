@@ -88,7 +88,7 @@ class TestConfiguration:
 
     def test_what_cannot_be_written_is_refused_at_once(self):
         env = fairgym.make("loan", population=60, horizon=20)
-        with pytest.raises(FairgymError, match=r"bounds.*a run takes them as its bounds"):
+        with pytest.raises(FairgymError, match=r"bounds.*give them as bounds of the run"):
             dataclasses.replace(LOAN, objective=Objective.uniform(env).bounded(0.1))
 
     def test_a_complete_configuration_builds_to_itself(self):
@@ -319,17 +319,17 @@ class TestCommandLine:
         [
             ("--objective profits=1", "weighs 'profits', which is no metric of loan"),
             ("--objective insured_rate=1", "no metric of loan; there are: profit"),
-            ("--objective profit=much", "part 'profit=much'; it takes METRIC=WEIGHT"),
-            ("--objective =", "part '='; it takes METRIC=WEIGHT"),
+            ("--objective profit=much", "must be METRIC=NUMBER, got 'profit=much'"),
+            ("--objective =", "must be METRIC=NUMBER, got '='"),
             ("--agent-objective admissions=profits=1", "no metric of loan"),
             ("{}", "without a weight"),
-            ("{profit: a lot}", "weight of 'profit' is 'a lot'; it takes a number"),
-            ("{profit: .inf}", "weight of 'profit' is inf; it takes a number"),
-            ("[profit]", "objective is .*; it takes a name, or weights"),
+            ("{profit: a lot}", "weight of 'profit' must be a number.*got 'a lot'"),
+            ("{profit: .inf}", "weight of 'profit' must be a number.*got inf"),
+            ("[profit]", "objective must be a name, or weights.*got .*"),
             ("{weights: {x: 1}, metrics: {x: {type: Gini}}}", "'x' is not complete"),
             (
                 "{weights: {x: 1}, metrics: {x: {type: Direct, component: loans}}}",
-                "'loans'; it takes a component",
+                "must be a component .*, got 'loans'",
             ),
         ],
     )

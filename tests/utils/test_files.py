@@ -140,10 +140,10 @@ def test_a_linked_folder_is_refused(folder, tmp_path):
     (folder / "link").symlink_to(tmp_path)
     (folder / "dangling").symlink_to(tmp_path / "nowhere")
     for name in ("link", "dangling"):
-        with pytest.raises(FairgymError, match=f"{name} is a link; it takes a folder"):
+        with pytest.raises(FairgymError, match=f"{name} must be a folder, got a link"):
             make_folder(folder / name)
     (folder / "file").write_text("")
-    with pytest.raises(FairgymError, match="file is not a folder; it takes one"):
+    with pytest.raises(FairgymError, match="file must be a folder, got a file"):
         make_folder(folder / "file")
     assert not (tmp_path / "nowhere").exists()
 

@@ -36,7 +36,9 @@ def test_linked_checkpoints_are_not_followed(tmp_path, flags):
     else:
         out.mkdir()
     (out / "checkpoints").symlink_to(mine)
-    with pytest.raises(FairgymError, match=r"something that is not|checkpoints is a link"):
+    with pytest.raises(
+        FairgymError, match=r"something that is not|checkpoints must be a folder, got a link"
+    ):
         train(toy_config(), out, **flags)
     assert [p.name for p in mine.iterdir()] == ["epoch-00000001.eqx"]
     assert (mine / "epoch-00000001.eqx").read_text() == "mine"
@@ -227,7 +229,7 @@ def test_a_linked_replacement_is_not_followed(tmp_path):
     mine.mkdir()
     train(toy_config(), tmp_path / "x")
     (tmp_path / "x" / ".replacement").symlink_to(mine)
-    with pytest.raises(FairgymError, match="replacement is a link"):
+    with pytest.raises(FairgymError, match="replacement must be a folder, got a link"):
         train(toy_config(), tmp_path / "x", overwrite=True)
     assert not list(mine.iterdir())
 

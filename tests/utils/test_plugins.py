@@ -46,13 +46,16 @@ def test_the_current_folder_comes_last(here, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("", "'' is not the name of a module; it takes a dotted name, such as my_module"),
-        ("my-world", "'my-world' is not the name of a module"),
-        ("a..b", "'a..b' is not the name"),
-        (".a", "'.a' is not the name"),
-        ("a/b", "'a/b' is not the name"),
-        ("__main__", "'__main__' is not the name"),
-        ("my_world.py", "'my_world.py' is not the name .*; did you mean 'my_world', from the"),
+        ("", "module must be a Python name, such as my_module .*, got ''"),
+        ("my-world", "module must be a Python name, .*, got 'my-world'"),
+        ("a..b", "module must be a Python name, .*, got 'a..b'"),
+        (".a", "module must be a Python name, .*, got '.a'"),
+        ("a/b", "module must be a Python name, .*, got 'a/b'"),
+        ("__main__", "module must be a Python name, .*, got '__main__'"),
+        (
+            "my_world.py",
+            "module must be a Python name, .*, got 'my_world.py'; did you mean 'my_world', from",
+        ),
         ("x/my_world.py", "did you mean 'my_world'"),
         ("plug_none", "there is no module 'plug_none' in the Python path or in the current folder"),
         ("json.plug_none", "there is no module 'json.plug_none'"),
@@ -136,7 +139,7 @@ def test_objects_in_modules(here):
     with pytest.raises(FairgymError, match="'plug_rules' has no 'strikt'; did you mean 'strict'"):
         load_object("plug_rules:strikt")
     for path in ("plug_rules", "plug_rules:", ":strict", "plug_rules:a.b", "plug_rules:a:b"):
-        with pytest.raises(FairgymError, match="names no function; it takes MODULE:FUNCTION"):
+        with pytest.raises(FairgymError, match="function must be given as MODULE:FUNCTION, got"):
             load_object(path)
     with pytest.raises(FairgymError, match="there is no module 'plug_none'"):
         load_object("plug_none:strict")

@@ -39,29 +39,25 @@ def test_a_registered_name_is_listed(toy):
 def test_an_unknown_argument(toy):
     with pytest.raises(
         FairgymError,
-        match="unknown argument 'size' for toy; it takes: population, horizon, places, seats",
+        match="unknown argument 'size' for toy; its arguments are: population, horizon, places",
     ):
         fairgym.make("toy", size=3)
 
 
 @pytest.mark.parametrize(
-    ("argument", "value", "message"),
-    [
-        ("population", 1, "population is 1"),
-        ("population", 2_000_000, "population is 2000000"),
-        ("horizon", 0, "horizon is 0"),
-        ("places", 13, "places is 13"),
-    ],
+    ("argument", "value"),
+    [("population", 1), ("population", 2_000_000), ("horizon", 0), ("places", 13)],
 )
-def test_values_that_an_environment_refuses(toy, argument, value, message):
-    with pytest.raises(FairgymError, match=f"{message}; it takes a whole number from") as caught:
+def test_values_that_an_environment_refuses(toy, argument, value):
+    message = f"{argument} must be a whole number from .*, got {value}$"
+    with pytest.raises(FairgymError, match=message) as caught:
         fairgym.make("toy", **{argument: value})
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [12.0, True, "12", None, 0, 100])
 def test_shapes_are_whole_numbers_within_their_bounds(value):
-    with pytest.raises(FairgymError, match=f"rooms is {value!r}; it takes a whole number from 1"):
+    with pytest.raises(FairgymError, match=f"rooms must be a whole number from 1.*got {value!r}"):
         check_shape("rooms", value, 1, 99)
     assert check_shape("rooms", 99, 1, 99) == 99
 
@@ -218,7 +214,10 @@ class NoDefault(Toy):
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        (NoDataclass, "the environment 'odd' is 'NoDataclass', which is not a dataclass; it takes"),
+        (
+            NoDataclass,
+            "environment 'odd' must be a dataclass.*, got 'NoDataclass', which is not a dataclass",
+        ),
         (lambda: Toy(), "which is not a dataclass"),
         (Toy(), "which is not a dataclass"),
         (dataclasses.make_dataclass("Other", []), "'Other', which has no name, reset, spec"),

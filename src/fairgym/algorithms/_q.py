@@ -129,12 +129,12 @@ class QLearner(Epochs[StateT]):
         super().__post_init__()
         if self.counterfactuals and len(set(self.offsets)) < max(1, len(self.offsets)):
             raise FairgymError(
-                f"offsets is {list(self.offsets)}; it takes one or more distinct whole numbers"
+                f"offsets must be one or more distinct whole numbers, got {list(self.offsets)}"
             )
         if self.epsilon_end > self.epsilon_start:
             raise FairgymError(
-                f"epsilon_end is {self.epsilon_end}; it takes a number from 0 to epsilon_start,"
-                f" {self.epsilon_start}"
+                f"epsilon_end must be a number from 0 to epsilon_start, {self.epsilon_start}, got"
+                f" {self.epsilon_end}"
             )
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:

@@ -178,7 +178,7 @@ class FairnessMeasures:
             return Windowed(env.metrics[name], self.window)
         known = [*env.spec.measures, *env.metrics]
         raise FairgymError(
-            f"{what} is {name!r}, which {env.name} does not have; it takes: {', '.join(known)}"
+            f"{what} must be a measure of {env.name} ({', '.join(known)}), got {name!r}"
         )
 
 

@@ -126,8 +126,8 @@ class Dqn(QLearner[DqnState]):
             check_shape("learning_starts", self.learning_starts, 1, self.buffer_size)
         if self.buffer_size <= self.counterfactuals:
             raise FairgymError(
-                f"buffer_size is {self.buffer_size}; it takes more than the counterfactuals per"
-                f" step, {self.counterfactuals}"
+                "buffer_size must be more than the counterfactuals per step,"
+                f" {self.counterfactuals}, got {self.buffer_size}"
             )
 
     def _rounds(self, env: Environment) -> tuple[int, int]:

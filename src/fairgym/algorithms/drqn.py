@@ -91,8 +91,8 @@ class Drqn(Dqn):
         steps = env.horizon
         if self.buffer_size < steps:
             raise FairgymError(
-                f"buffer_size is {self.buffer_size}; {self.name} takes at least the {steps} steps"
-                " of an episode"
+                f"buffer_size must be at least the {steps} steps of an episode, got"
+                f" {self.buffer_size}"
             )
         inputs = Inputs(env.observation_space(agent), self.input_code)
         space = env.action_space(agent)

@@ -69,8 +69,8 @@ class ElbertPo(Ppo):
             return known[self.disparity]
         if self.disparity or not known:
             raise FairgymError(
-                f"disparity is {self.disparity!r}; for {env.name} it takes a disparity of rates:"
-                f" {', '.join(known) or 'there is none'}"
+                f"disparity must be a disparity of rates of {env.name}"
+                f" ({', '.join(known) or 'there is none'}), got {self.disparity!r}"
             )
         return next(iter(known.values()))
 

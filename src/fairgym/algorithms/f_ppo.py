@@ -83,8 +83,8 @@ class FPpo(FairnessMeasures, Ppo):
         measures = self.measures(env)
         if self.massage and self.oracle and len(trained) > 1:
             raise FairgymError(
-                f"oracle is True, but {', '.join(trained)} of {env.name} are trained; it takes one"
-                " trained agent, since the outcome depends on the actions of all agents"
+                "oracle must be False with several trained agents, since the outcome depends on all"
+                f" actions; {', '.join(trained)} of {env.name} are trained"
             )
         for agent in trained if self.massage else ():
             check_massaging(env, agent, self.oracle)

@@ -102,11 +102,12 @@ class Ppo(GradientLearner[PpoState]):
         check_shape("num_steps", self.num_steps, self.num_minibatches, 2**31 - 1)
         if self.init_std > self.max_std:
             raise FairgymError(
-                f"init_std is {self.init_std}; it takes a number above 0 to {self.max_std:g}"
+                f"init_std must be a number above 0 to {self.max_std:g}, got {self.init_std}"
             )
         if self.network == "flat" and self.sampled_people:
             raise FairgymError(
-                f"sampled_people is {self.sampled_people}; a flat network takes 0: it uses all rows"
+                "sampled_people must be 0 with a flat network, which uses all rows, got"
+                f" {self.sampled_people}"
             )
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:

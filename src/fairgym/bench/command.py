@@ -70,15 +70,15 @@ def load_opponent(path: str | Path) -> Opponent:
     path = Path(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:
-        raise FairgymError(f"opponent is {str(path)!r}; it takes a Python file")
+        raise FairgymError(f"opponent must be a Python file, got {str(path)!r}")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))  # as when the file is run
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # custom code may raise anything
         raise FairgymError(
-            f"opponent is {str(path)!r}, which cannot be loaded ({reason_of(error)}); it takes a"
-            " Python file"
+            f"opponent must be a Python file, got {str(path)!r}, which cannot be loaded"
+            f" ({reason_of(error)})"
         ) from error
     finally:
         sys.path.remove(str(path.parent))

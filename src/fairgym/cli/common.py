@@ -30,7 +30,7 @@ def without_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         if not module or module.startswith("-"):
             from fairgym.core import FairgymError
 
-            raise FairgymError(f"{FLAG} is given without a value; it takes the name of a module")
+            raise FairgymError(f"{FLAG} needs a value, the name of a module")
         modules.append(module)
     return rest, modules
 

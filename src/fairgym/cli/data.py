@@ -61,13 +61,11 @@ def _import(arguments: Sequence[str]) -> None:
         print(f"\n{IMPORT_HELP}")
         return
     if not arguments:
-        raise FairgymError(f"source is not given; data import takes: {', '.join(importers)}")
+        raise FairgymError(f"source is not given; there are: {', '.join(importers)}")
     if arguments[0] not in importers:
         raise unknown("source", arguments[0], importers, "data import takes")
     if len(arguments) != 2:
-        raise FairgymError(
-            f"data import {arguments[0]} got {len(arguments) - 1} files; it takes one"
-        )
+        raise FairgymError(f"data import {arguments[0]} needs one file, got {len(arguments) - 1}")
     print(importers[arguments[0]].run(arguments[1], progress=_Percent()))
 
 

@@ -239,10 +239,10 @@ class Parser(argparse.ArgumentParser):
             return self.parse_known_intermixed_args(_spelled(words), given)
         except argparse.ArgumentError as error:
             if error.message.startswith("expected"):
-                text = "is given without a value; it takes one"
+                text = "needs a value"
             else:  # "ignored explicit argument 'yes'"
                 value = error.message.removeprefix("ignored explicit argument ")
-                text = f"is given with the value {value}; it takes none"
+                text = f"takes no value, got {value}"
             raise FairgymError(f"{error.argument_name} {text}") from error
 
     def error(self, message: str) -> Never:

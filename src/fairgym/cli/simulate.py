@@ -112,14 +112,14 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
     name = environment or _environment_of_file(words)
     if name is None and not helping:
         raise FairgymError(
-            "environment is not given; it takes a name right after simulate, or a file with"
+            "environment is not given; give its name right after simulate, or a file with"
             f" scenarios: {HINT}"
         )
     settings = environment_settings(name) if name else []
     given = _parser(settings, name).read(words)
     for field in dataclasses.fields(Common):
         if getattr(given, field.name) == "" == peek(words, f"--{field.name}"):
-            raise FairgymError(f"{field.name} is ''; it takes a text")
+            raise FairgymError(f"{field.name} must be a text, got ''")
     own = {setting.name: getattr(given, f"{ENVIRONMENT}__{setting.name}") for setting in settings}
     own = {key: value for key, value in own.items() if value is not None}
     changes = {
@@ -204,5 +204,5 @@ def _environment_of_file(words: Sequence[str]) -> str | None:
     path = peek(words, "--scenarios")
     found = None if path is None else read_keys(path).get("environment")
     if found is not None and not isinstance(found, str):
-        raise FairgymError(f"environment in {path} is {found!r}; it takes a name")
+        raise FairgymError(f"environment in {path} must be a name, got {found!r}")
     return found

@@ -67,7 +67,7 @@ def _shard(text: str) -> tuple[int, int]:
     part, slash, parts = text.partition("/")
     short = len(text) < 20 and part.isascii() and parts.isascii()
     if not (slash and short and part.isdecimal() and parts.isdecimal()):
-        raise FairgymError(f"shard is {reprlib.repr(text)}; it takes K/N, such as 3/16")
+        raise FairgymError(f"shard must be K/N, such as 3/16, got {reprlib.repr(text)}")
     return int(part), int(parts)
 
 

@@ -109,7 +109,7 @@ def plan_of(flags: PlanFlags) -> tuple[Sweep, Path]:
     """
     if len(flags.names) != 1:
         given = " ".join(flags.names) or "nothing"
-        raise FairgymError(f"the plan is {given!r}; it takes one file, such as sweep.toml")
+        raise FairgymError(f"the plan must be one file, such as sweep.toml, got {given!r}")
     path = Path(flags.names[0])
     if flags.out is not None:
         require_path(flags.out, "out")
@@ -220,9 +220,9 @@ def _point(text: str) -> tuple[float, float]:
         x, y = map(float, text.split(","))
     except ValueError:
         shown = reprlib.repr(text)
-        raise FairgymError(f"reference is {shown}; it takes X,Y, such as 0,-1") from None
+        raise FairgymError(f"reference must be X,Y, such as 0,-1, got {shown}") from None
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise FairgymError(f"reference is {text!r}; it takes two finite numbers")
+        raise FairgymError(f"reference must be two finite numbers, got {text!r}")
     return x, y
 
 

@@ -153,8 +153,9 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         config, about = RunConfig("ENVIRONMENT"), {}
         settings = algorithm_settings(str(base.get("algorithm", "f-macem")))
     else:
-        given = "not given" if base.get("environment") is None else repr(base["environment"])
-        raise FairgymError(f"environment is {given}; it takes a name right after train: {HINT}")
+        if base.get("environment") is not None:
+            raise FairgymError(f"environment must be a name, got {base['environment']!r}")
+        raise FairgymError(f"environment is not given; give its name right after train: {HINT}")
     parser = _parser(settings, config, base, about)
     given = parser.read(words, lambda flag: _elsewhere(flag, config.algorithm))
 
@@ -167,7 +168,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     pairs = changed_by(config, given, sections[ENVIRONMENT])
     seeds = None if given.seeds is None else read_seeds(given.seeds)
     if seeds is None and given.workers != 1:
-        raise FairgymError(f"workers is {given.workers}; it takes 1 unless --seeds is given")
+        raise FairgymError(f"workers must be 1 unless --seeds is given, got {given.workers}")
     if seeds is not None and given.seed is not None:
         raise FairgymError("seed and seeds are both given; a command takes one of them")
     config = RunConfig(
@@ -278,7 +279,7 @@ def _parser(
         "seed": None,  # detects --seed beside --seeds; the file's seed is in `config`
     }
     if not isinstance(defaults.get("out", ""), str | None):
-        raise FairgymError(f"out is {defaults['out']!r}; it takes a folder")
+        raise FairgymError(f"out must be a folder, got {defaults['out']!r}")
     what = f"Train policies in {config.environment} and write a run folder.{about.get('', '')}"
     parser = Parser(f"{PROG} {config.environment}", what, has_params=True)
     parser.add_fields(Common, defaults)

@@ -28,7 +28,7 @@ def read_config_file(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _PARSERS:
-        raise FairgymError(f"{path} ends in {suffix!r}; it takes .yaml, .yml, .json or .toml")
+        raise FairgymError(f"{path} must end in .yaml, .yml, .json or .toml, got {suffix!r}")
     try:
         content = read_regular(path, LARGEST)
     except OSError as error:
@@ -36,14 +36,14 @@ def read_config_file(path: str | Path) -> dict[str, Any]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FairgymError(f"{path} is not a text file; it takes YAML, JSON or TOML") from error
+        raise FairgymError(f"{path} must be a text file: YAML, JSON or TOML") from error
     try:
         values = _parsed(text, suffix)
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise FairgymError(f"{path} is not valid {suffix[1:].upper()}: {reason}") from error
     if not isinstance(values, dict):
-        raise FairgymError(f"{path} holds {describe(values)}; it takes names with values")
+        raise FairgymError(f"{path} must hold names with values, got {describe(values)}")
     return values
 
 
@@ -59,7 +59,7 @@ def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
     """
     modules = fields.pop("imports", [])
     if not isinstance(modules, list) or not all(isinstance(name, str) for name in modules):
-        raise FairgymError(f"imports is {modules!r}; it takes a list of module names")
+        raise FairgymError(f"imports must be a list of module names, got {modules!r}")
     for module in modules:
         import_plugin(module, outside)
 

@@ -61,7 +61,7 @@ class Parameter(Setting):
             return self._by_name(value.items())
         if isinstance(value, list | tuple) and self.parts:
             if len(value) != len(self.parts):
-                raise FairgymError(f"{self.name} has {len(value)} numbers; it takes {self.takes}")
+                raise FairgymError(f"{self.name} must be {self.takes}, got {len(value)} numbers")
             pairs = zip(self.parts, value, strict=True)
             return tuple(self._one(part, entry) for part, entry in pairs)
         if is_relative(value):
@@ -69,7 +69,7 @@ class Parameter(Setting):
         if is_percentage(value):
             return self.parse(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-            raise FairgymError(f"{self.name} is {value!r}; it takes {self.takes}")
+            raise FairgymError(f"{self.name} must be {self.takes}, got {value!r}")
         return self._one("", value)
 
     def parse(self, text: str) -> Any:
@@ -86,7 +86,7 @@ class Parameter(Setting):
         try:
             return text.strip() if is_relative(text) else read_number(text)
         except ValueError as error:
-            raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}") from error
+            raise FairgymError(f"{self.name} must be {self.takes}, got {text!r}") from error
 
     def value(self, given: object, before: Any) -> Any:
         """Return the number or numbers that the environment uses.
@@ -117,7 +117,7 @@ class Parameter(Setting):
                 raise unknown(self.info.per, str(part), self.parts, "there are", f" of {self.name}")
             if known[slug(part)] in found:
                 raise FairgymError(
-                    f"{self.name} names {part} twice; it takes each {self.info.per} once"
+                    f"{self.name} must name each {self.info.per} once, got {part} twice"
                 )
             found[known[slug(part)]] = self._one(part, entry)
         return found
@@ -137,8 +137,8 @@ def params_settings(env: Environment) -> list[Setting]:
     params = env.default_params
     if not isinstance(params, Params):
         raise FairgymError(
-            f"default_params of {env.name} is of type {type(params).__name__}; it takes a subclass"
-            " of fairgym.core.Params"
+            f"default_params of {env.name} must be of a subclass of fairgym.core.Params, got"
+            f" {type(params).__name__}"
         )
     for field in dataclasses.fields(params):
         info = field.metadata.get("param", PLAIN)
@@ -168,7 +168,7 @@ def settings_of(
         FairgymError: The environment or algorithm is unknown, or an argument is invalid.
     """
     if not isinstance(algorithm, str):
-        raise FairgymError(f"algorithm is {algorithm!r}; it takes a name")
+        raise FairgymError(f"algorithm must be a name, got {algorithm!r}")
     return [
         *environment_settings(environment),
         *algorithm_settings(algorithm),

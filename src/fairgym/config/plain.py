@@ -59,7 +59,7 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
         if name not in known:
             raise unknown("metric", name, known, "there are", f" in the objective for {env.name}")
         if not is_number(weight):
-            raise FairgymError(f"the weight of {name!r} is {_short(weight)}; it takes a number")
+            raise FairgymError(f"the weight of {name!r} must be a number, got {_short(weight)}")
     # in the order of the metrics, so that equal weights give the same bits
     ordered = {name: float(weights[name]) for name in known if name in weights}
     return Objective(metrics, ordered, schemes=schemes)
@@ -68,7 +68,7 @@ def read_objective(env: Environment, given: Any, further: Mapping[str, Metric]) 
 def check_objective(what: str, given: object) -> None:
     """Raise a FairgymError that names `what` unless the value is a name or a mapping."""
     if not isinstance(given, str | Mapping):
-        raise FairgymError(f"{what} is {_short(given)}; it takes {_TAKES}")
+        raise FairgymError(f"{what} must be {_TAKES}, got {_short(given)}")
 
 
 def complete_objective(env: Environment, given: Any) -> str | dict[str, Any]:
@@ -93,12 +93,12 @@ def read_metrics(env: Environment, given: Iterable[Any]) -> dict[str, Metric]:
         for name, data in ({} if isinstance(objective, str) else _parts(objective)[1]).items():
             if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
                 raise FairgymError(
-                    f"a metric is named {_short(name)}; it takes lower-case letters, digits and"
-                    " underscores, 64 at most"
+                    "the name of a metric must be lower-case letters, digits and underscores, 64"
+                    f" at most, got {_short(name)}"
                 )
             metric = _read_metric(env, name, data)
             if name in env.metrics or found.get(name, metric) != metric or name in _RESERVED:
-                raise FairgymError(f"the metric {name!r} exists already; it takes another name")
+                raise FairgymError(f"the metric {name!r} exists already; choose another name")
             found[name] = metric
     return {name: found[name] for name in sorted(found)}
 
@@ -134,35 +134,35 @@ def _parts(given: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], Mapping[Any, An
     wrong = [key for key in given if key not in (WEIGHTS, METRICS)] if full else []
     if wrong:
         raise FairgymError(
-            f"unknown key {_short(wrong[0])} of an objective with custom metrics; it takes:"
+            f"unknown key {_short(wrong[0])} of an objective with custom metrics; its keys are:"
             f" {WEIGHTS}, {METRICS}"
         )
     if not isinstance(weights, Mapping) or not isinstance(metrics, Mapping):
-        raise FairgymError(f"objective is {_short(given)}; it takes {_TAKES}")
+        raise FairgymError(f"objective must be {_TAKES}, got {_short(given)}")
     if not weights:
-        raise FairgymError(f"objective is {_short(given)}, without a weight; it takes {_TAKES}")
+        raise FairgymError(f"objective must be {_TAKES}, got {_short(given)} without a weight")
     return weights, metrics
 
 
 def _read_metric(env: Environment, name: str, data: Any) -> Metric:
     if not isinstance(data, Mapping):
         raise FairgymError(
-            f"the metric {name!r} is {_short(data)}; it takes a type and the fields of that type"
+            f"the metric {name!r} must have a type and the fields of that type, got {_short(data)}"
         )
     data = dict(data)
     kind = data.pop(TYPE, None)
     if not isinstance(kind, str) or kind not in metric_classes:
         raise FairgymError(
-            f"the type of the metric {name!r} is {_short(kind)}; it takes:"
-            f" {', '.join(metric_classes.names())}"
+            f"the type of the metric {name!r} must be one of {', '.join(metric_classes.names())},"
+            f" got {_short(kind)}"
         )
     metric = _make(env, f"the metric {name!r}", metric_classes.get(kind), data)
     compared = rates_of(metric) if type(metric) is not Rate else ()
     for part in (p for rate in compared for p in (rate.numerator, rate.denominator)):
         if not env.spec.component_info[part].per:
             raise FairgymError(
-                f"the metric {name!r} compares groups, but {part!r} is one number for all; it"
-                f" takes: {', '.join(n for n, info in env.spec.component_info.items() if info.per)}"
+                f"the metric {name!r} compares groups, but {part!r} is one number for all; use one"
+                f" of {', '.join(n for n, info in env.spec.component_info.items() if info.per)}"
             )
     try:
         metric.unit_in(env.spec.component_info)
@@ -192,31 +192,32 @@ def _make(env: Environment, what: str, cls: type, data: Mapping[Any, Any]) -> An
 
 def _field(env: Environment, what: str, key: str, value: object, kind: object) -> Any:
     """Return the checked value of one field of a metric."""
-    named = f"{key} of {what} is {_short(value)}; it takes"
+    named, got = f"{key} of {what} must be", f", got {_short(value)}"
     if kind is Rate:
         if isinstance(value, Mapping):
             return _make(env, f"the rate of {what}", Rate, value)
         rates = {name: m for name, m in env.metrics.items() if isinstance(m, Rate)}
         if not isinstance(value, str) or value not in rates:
             raise FairgymError(
-                f"{named} a numerator and a denominator, or one of: {', '.join(rates)}"
+                f"{named} a numerator and a denominator, or one of {', '.join(rates)}{got}"
             )
         return rates[value]
     if key in _COMPONENTS:
         if not isinstance(value, str) or value not in env.spec.component_info:
-            raise FairgymError(f"{named} a component: {', '.join(env.spec.component_info)}")
+            known = ", ".join(env.spec.component_info)
+            raise FairgymError(f"{named} a component ({known}){got}")
     elif key == "sign":
         if isinstance(value, bool) or value not in (1, -1):
-            raise FairgymError(f"{named} 1 or -1")
+            raise FairgymError(f"{named} 1 or -1{got}")
     elif key == "normaliser":
         if not is_number(value) or value <= 0:
-            raise FairgymError(f"{named} a number above 0")
+            raise FairgymError(f"{named} a number above 0{got}")
     elif isinstance(value, str) and len(value) > _TEXT:
-        raise FairgymError(f"{named} a text of at most {_TEXT} letters")
+        raise FairgymError(f"{named} a text of at most {_TEXT} letters{got}")
     try:
         return check_kind(key, value, kind)
     except FairgymError as error:
-        raise FairgymError(f"{named} {describe_kind(kind)}") from error
+        raise FairgymError(f"{named} {describe_kind(kind)}{got}") from error
 
 
 # ---------------------------------------------------------------- writing
@@ -243,7 +244,7 @@ def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
             further[name] = _plain_metric(name, metric)
         elif metric != env.metrics[name]:
             raise FairgymError(
-                f"the objective's metric {name!r} differs from that of {env.name}; it takes another"
+                f"the objective's metric {name!r} differs from that of {env.name}; choose another"
                 " name"
             )
     weights = {name: float(weight) for name, weight in objective.weights.items()}
@@ -252,7 +253,7 @@ def plain_objective(env: Environment, objective: Objective) -> dict[str, Any]:
         if there.get(name) != scheme:
             raise FairgymError(
                 f"the objective weighs a custom scheme {name!r}, which a configuration cannot"
-                f" hold; it takes schemes of {env.name} and welfare functions by name"
+                f" hold; use schemes of {env.name} and welfare functions by name"
             )
     return {WEIGHTS: weights, METRICS: further} if further else weights
 
@@ -262,7 +263,7 @@ def _plain_metric(name: str, metric: Metric) -> dict[str, Any]:
     if kind is None:
         raise FairgymError(
             f"the metric {name!r} is of the class {type(metric).__name__}, which a configuration"
-            " cannot hold; it takes a class in fairgym.fairness.metric_classes:"
+            " cannot hold; use a class in fairgym.fairness.metric_classes:"
             f" {', '.join(metric_classes.names())}"
         )
     return {TYPE: kind, **_plain_fields(name, metric)}
@@ -282,7 +283,7 @@ def _plain_fields(name: str, metric: Any) -> dict[str, Any]:
         else:
             raise FairgymError(
                 f"{field.name} of the metric {name!r} is {_short(value)}, which a configuration"
-                " cannot hold; it takes plain numbers and texts"
+                " cannot hold; use plain numbers and texts"
             )
     return found
 
@@ -328,9 +329,9 @@ def parse_objective(text: str) -> str | dict[str, float]:
         except ValueError:
             weight = math.nan
         if not name or not math.isfinite(weight):
-            raise FairgymError(f"objective has the part {_short(part)}; it takes METRIC=NUMBER")
+            raise FairgymError(f"each part of objective must be METRIC=NUMBER, got {_short(part)}")
         if name in weights:
-            raise FairgymError(f"objective weighs {_short(name)} twice; it takes one weight")
+            raise FairgymError(f"objective must weigh each metric once, got {_short(name)} twice")
         weights[name] = weight
     return weights
 

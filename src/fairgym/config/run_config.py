@@ -151,13 +151,13 @@ class RunConfig:
         for key in RECORDS:
             fields.pop(key, None)
         if not isinstance(fields.get("environment"), str):
-            raise FairgymError(f"environment is {fields.get('environment')!r}; it takes a name")
+            raise FairgymError(f"environment must be a name, got {fields.get('environment')!r}")
         sections: dict[str, dict[str, Any]] = {ENVIRONMENT: {}, PARAMS: {}, ALGORITHM: {}}
         entries: list[tuple[str, str, Any]] = []  # section if given, name, value
         for section in sections:
             content = fields.pop(section, {})
             if not isinstance(content, Mapping):
-                raise FairgymError(f"{section} is {content!r}; it takes names with values")
+                raise FairgymError(f"{section} must be names with values, got {content!r}")
             entries += [(section, field_name(key), value) for key, value in content.items()]
         for key in [key for key in fields if key not in own]:
             section, _, name = key.rpartition(".")
@@ -176,7 +176,7 @@ class RunConfig:
             if found is None:
                 raise _unknown_key(name, inside or [*own, *flat], section)
             if found.name in sections[found.section]:
-                raise FairgymError(f"{found.name} is given twice; it takes one value")
+                raise FairgymError(f"{found.name} is given twice; give one value")
             sections[found.section][found.name] = found.check(value)
         return cls(**{**fields, **sections})
 
@@ -273,16 +273,16 @@ def check_fields(fields: Mapping[str, Any]) -> None:
     """Raise a FairgymError unless fields of a `RunConfig` are of the right types."""
     for field in ("environment", "algorithm", "memory"):
         if not isinstance(fields.get(field, ""), str):
-            raise FairgymError(f"{field} is {fields[field]!r}; it takes a name")
+            raise FairgymError(f"{field} must be a name, got {fields[field]!r}")
     for field in (ENVIRONMENT, PARAMS, ALGORITHM, "objectives", "bounds", "fixed"):
         if not isinstance(fields.get(field, {}), Mapping):
-            raise FairgymError(f"{field} is {fields[field]!r}; it takes names with values")
+            raise FairgymError(f"{field} must be names with values, got {fields[field]!r}")
     seed = fields.get("seed", 0)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
-        raise FairgymError(f"seed is {seed!r}; it takes a whole number from 0 to {2**32 - 1}")
+        raise FairgymError(f"seed must be a whole number from 0 to {2**32 - 1}, got {seed!r}")
     for metric, value in fields.get("bounds", {}).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise FairgymError(f"the bound of {metric!r} is {value!r}; it takes a number from 0")
+            raise FairgymError(f"the bound of {metric!r} must be a number from 0, got {value!r}")
     objectives = {f"the objective of {a!r}": o for a, o in fields.get("objectives", {}).items()}
     for what, value in {"objective": fields.get("objective", ""), **objectives}.items():
         check_objective(what, value)
@@ -290,7 +290,7 @@ def check_fields(fields: Mapping[str, Any]) -> None:
         entries = value if isinstance(value, list | tuple) else [value]
         number = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in entries)
         if not (isinstance(value, str | Mapping) or (number and entries)):
-            raise FairgymError(f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}")
+            raise FairgymError(f"the fixed policy of {agent!r} must be {TAKES}, got {value!r}")
 
 
 def _unknown_key(key: str, known: Iterable[str], section: str = "") -> FairgymError:

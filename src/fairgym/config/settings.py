@@ -76,7 +76,7 @@ class Setting:
                 value = _from_text(text, kind)
                 if not self.info.choices or value in self.info.choices:
                     return value
-        raise FairgymError(f"{self.name} is {text!r}; it takes {self.takes}")
+        raise FairgymError(f"{self.name} must be {self.takes}, got {text!r}")
 
 
 def members(kind: object) -> tuple[Any, ...]:
@@ -123,7 +123,7 @@ def check_kind(name: str, value: object, kind: object) -> Any:
             return origin(check_kind(name, v, typing.get_args(member)[0]) for v in value)
         if member not in (*_WORDS, type(None)) and origin is None:
             return value  # a custom type, whose owner checks the value
-    raise FairgymError(f"{name} is {value!r}; it takes {describe_kind(kind)}")
+    raise FairgymError(f"{name} must be {describe_kind(kind)}, got {value!r}")
 
 
 def _from_text(text: str, kind: Any) -> Any:

@@ -91,7 +91,7 @@ def sweep_of(content: Mapping[str, object]) -> Sweep:
         raise FairgymError(f"zip has lists of different lengths ({found}); they must be equal")
     listed = {name for row in alone for name in row}
     for name in (grid.keys() & side.keys()) | (grid.keys() | side.keys()) & listed:
-        raise FairgymError(f"{name!r} is in two of grid, zip and list; it takes one of them")
+        raise FairgymError(f"{name!r} must be in one of grid, zip and list, got two")
     known_settings = base.keys() | grid.keys() | side.keys() | listed
     for name in {name for without in left_out for name in without} - known_settings:
         raise FairgymError(f"exclude names {name!r}, which no run of the sweep sets")
@@ -133,7 +133,7 @@ def _rows(
 def _table(parts: Mapping[str, object], name: str) -> Mapping[str, object]:
     found = parts.get(name, {})
     if not isinstance(found, Mapping):
-        raise FairgymError(f"{name} is {describe(found)}; it takes names with values")
+        raise FairgymError(f"{name} must be names with values, got {describe(found)}")
     return found
 
 
@@ -142,7 +142,7 @@ def _lists(parts: Mapping[str, object], name: str) -> Mapping[str, Sequence[obje
     for setting, values in _table(parts, name).items():
         if not isinstance(values, list) or not values:
             given = "an empty list" if values == [] else describe(values)
-            raise FairgymError(f"{name}.{setting} is {given}; it takes a list of values")
+            raise FairgymError(f"{name}.{setting} must be a list of values, got {given}")
         found[setting] = values
     return found
 

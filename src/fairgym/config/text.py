@@ -40,8 +40,8 @@ def read_seeds(given: object) -> tuple[int, ...]:
         seeds = []
     if not seeds or len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
         raise FairgymError(
-            f"seeds is {reprlib.repr(given)}; it takes START:STOP or a list such as 0,3,7, each"
-            f" seed once, at most {MOST_SEEDS:,} from 0 to {2**32 - 1}"
+            "seeds must be START:STOP or a list such as 0,3,7, each seed once, at most"
+            f" {MOST_SEEDS:,} from 0 to {2**32 - 1}, got {reprlib.repr(given)}"
         )
     return tuple(seeds)
 
@@ -79,8 +79,8 @@ def read_pairs(name: str, takes: str, given: Sequence[str]) -> tuple[tuple[str, 
     for text in given:
         key, value = split_pair(text)
         if not (key and value):
-            raise FairgymError(f"{flag} is {text!r}; it takes {takes}")
+            raise FairgymError(f"{flag} must be {takes}, got {text!r}")
         if slug(key) in pairs:
-            raise FairgymError(f"{flag} names {key} twice; it takes each name once")
+            raise FairgymError(f"{flag} must name each once, got {key} twice")
         pairs[slug(key)] = key, value
     return tuple(pairs.values())

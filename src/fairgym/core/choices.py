@@ -110,7 +110,7 @@ class Discrete(Choice):
         """Convert strings to elements."""
         object.__setattr__(self, "options", declared(self.options))
         if not self.options:
-            raise FairgymError("options is (); it takes at least one option")
+            raise FairgymError("options must have at least one option, got ()")
 
     @property
     def elements(self) -> tuple[Element, ...]:  # type: ignore[override]

@@ -185,8 +185,8 @@ def check_parts(env: Environment, params: Params) -> None:
         shape = jnp.shape(getattr(params, name))
         if info.per and shape and shape != (len(env.spec.parts_of(info.per)),):
             raise FairgymError(
-                f"{name} has the shape {shape}; it takes one number, or one per {info.per}:"
-                f" {', '.join(env.spec.parts_of(info.per))}"
+                f"{name} must be one number, or one per {info.per}"
+                f" ({', '.join(env.spec.parts_of(info.per))}), got the shape {shape}"
             )
 
 

@@ -52,11 +52,11 @@ def require_number(what: str, value: object, low: float, high: float | None = No
     """
     if not is_number(value) or value < low or (high is not None and value > high):
         takes = f"from {low:g}" + ("" if high is None else f" to {high:g}")
-        raise FairgymError(f"{what} is {value!r}; it takes a number {takes}")
+        raise FairgymError(f"{what} must be a number {takes}, got {value!r}")
 
 
 def check_shape(name: str, value: object, low: int, high: int) -> int:
     """Return a constructor argument as an int, or raise a FairgymError with its name."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise FairgymError(f"{name} is {value!r}; it takes a whole number from {low} to {high}")
+        raise FairgymError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
     return value

@@ -101,8 +101,8 @@ class Feature:
         """
         if self.levels < 0 or self.levels == 1:
             raise FairgymError(
-                f"levels of the feature {self.name!r} is {self.levels}; it takes 0 for a"
-                " continuous feature, or a whole number from 2"
+                f"levels of the feature {self.name!r} must be 0 for a continuous feature, or a"
+                f" whole number from 2, got {self.levels}"
             )
 
 

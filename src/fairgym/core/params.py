@@ -137,18 +137,18 @@ def _check(name: str, value: object, kind: object, info: ParamInfo) -> None:
     )
     if choices:
         if value not in choices or isinstance(value, bool) != isinstance(choices[0], bool):
-            raise FairgymError(f"{name} is {value!r}; it takes {' or '.join(map(str, choices))}")
+            raise FairgymError(f"{name} must be {' or '.join(map(str, choices))}, got {value!r}")
     elif kind in (bool, str):
         if not isinstance(value, bool if kind is bool else str):
             takes = "True or False" if kind is bool else "a text"
-            raise FairgymError(f"{name} is {value!r}; it takes {takes}")
+            raise FairgymError(f"{name} must be {takes}, got {value!r}")
     elif typing.get_origin(kind) is tuple:
         item = typing.get_args(kind)[0]
         if not isinstance(value, tuple) or any(not _fits(one, item, info) for one in value):
             given = list(value) if isinstance(value, tuple) else value
-            raise FairgymError(f"{name} is {given!r}; it takes {_takes(item, info, plural=True)}")
+            raise FairgymError(f"{name} must be {_takes(item, info, plural=True)}, got {given!r}")
     elif kind in (int, float) and not _fits(value, kind, info):
-        raise FairgymError(f"{name} is {value!r}; it takes {_takes(kind, info)}")
+        raise FairgymError(f"{name} must be {_takes(kind, info)}, got {value!r}")
 
 
 def _bounds(kind: object, info: ParamInfo) -> tuple[float, float]:
@@ -189,7 +189,7 @@ class Params(Struct):
         0.5
         >>> Clinic(visits=2.0)
         Traceback (most recent call last):
-        fairgym.core.errors.FairgymError: Clinic.visits is 2.0; it takes a number from 0 to 1
+        fairgym.core.errors.FairgymError: Clinic.visits must be a number from 0 to 1, got 2.0
     """
 
     def __check_init__(self) -> None:
@@ -208,11 +208,9 @@ class Params(Struct):
             given = np.asarray(value if number else np.nan)
             inside = (given > low if info.above else given >= low) & (given <= high)
             if not np.all(inside):
-                got = f"is {value!r}"
-                if given.ndim:
-                    got = f"has the entry {given[~inside][0]:g}"
+                got = f"the entry {given[~inside][0]:g}" if given.ndim else f"{value!r}"
                 raise FairgymError(
-                    f"{type(self).__name__}.{field.name} {got}; it takes {_takes(float, info)}"
+                    f"{type(self).__name__}.{field.name} must be {_takes(float, info)}, got {got}"
                 )
 
     @classmethod

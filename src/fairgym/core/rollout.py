@@ -131,8 +131,7 @@ def rollout(
     steps = env.horizon if horizon is None else check_shape("horizon", horizon, 1, env.horizon)
     if tally and not counts_people(env):
         raise FairgymError(
-            f"tally is True in {env.name}, which counts by group only; it takes an environment"
-            " that counts per person (counts_people)"
+            f"tally must be False for {env.name}, which does not count per person (counts_people)"
         )
     folded: Mapping[str, Memory] = env.spec.schemes if memories is None else memories
     asked = _Asked(env, params, policies, steps, discount, trace, watch, folded, tally)

@@ -45,8 +45,8 @@ class Shares(ActionSpace):
         for block in blocks:
             for name in {element.of for element in block} - {"", *known}:
                 raise FairgymError(
-                    f"of is {name!r}; a block of shares takes the name of a share in an earlier"
-                    f" block: {', '.join(sorted(known)) or 'there is none'}"
+                    "of must be the name of a share in an earlier block"
+                    f" ({', '.join(sorted(known)) or 'there is none'}), got {name!r}"
                 )
             known |= {element.name for element in block}
 
@@ -197,7 +197,7 @@ class Allocation(ActionSpace):
         check_shape("units", self.units, 1, MOST_UNITS)
         object.__setattr__(self, "elements", declared(self.elements))
         if not self.elements:
-            raise FairgymError("elements is (); it takes at least one place")
+            raise FairgymError("elements must have at least one place, got ()")
 
     @property
     def largest(self) -> float:

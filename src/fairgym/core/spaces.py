@@ -206,6 +206,6 @@ def check_action(space: ActionSpace, agent: str, action: jax.Array) -> None:
     """Raise a FairgymError unless the action has the shape of the space."""
     if jnp.shape(action) != space.shape:
         raise FairgymError(
-            f"the action of agent {agent!r} has shape {jnp.shape(action)}; it takes {space.shape}:"
-            f" {space.takes}"
+            f"the action of agent {agent!r} must have shape {space.shape} ({space.takes}), got"
+            f" {jnp.shape(action)}"
         )

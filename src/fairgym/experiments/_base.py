@@ -208,14 +208,14 @@ class Experiment(abc.ABC):
             FairgymError: If the scale is unknown, or if `seeds` is not between 2 and 1,000.
         """
         if scale not in self.sizes:
-            raise FairgymError(f"scale is {scale!r}; it takes: {', '.join(self.sizes)}")
+            raise FairgymError(f"scale must be one of {', '.join(self.sizes)}, got {scale!r}")
         size = self.sizes[scale]
         if seeds is None or not size.seeds:  # nothing is random: `seeds` has no effect
             return size
         if isinstance(seeds, bool) or not isinstance(seeds, int) or not 2 <= seeds <= 1_000:
             raise FairgymError(
-                f"seeds is {seeds!r}; it takes a whole number from 2 to 1,000 (one seed has no"
-                " interval)"
+                "seeds must be a whole number from 2 to 1,000 (one seed has no interval), got"
+                f" {seeds!r}"
             )
         return dataclasses.replace(size, seeds=seeds)
 

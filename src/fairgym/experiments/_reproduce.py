@@ -172,7 +172,7 @@ def _folders(out: str | Path, pages: str | Path | None) -> tuple[Path, Path]:
         require_path(given, field)
     for field, folder in (("out", Path(out)), ("pages", Path(pages))):
         if folder.exists() and not folder.is_dir():
-            raise FairgymError(f"{field} is {str(folder)!r}, which is a file; it takes a folder")
+            raise FairgymError(f"{field} must be a folder, got the file {str(folder)!r}")
     return Path(out), Path(pages)
 
 

@@ -77,7 +77,7 @@ class TableCode(_Code):
         for feature in self.declared:
             if not feature.levels:
                 raise FairgymError(
-                    f"{feature.name!r} is a continuous feature; a table takes features that declare"
+                    f"{feature.name!r} is a continuous feature; a table needs features that declare"
                     " a number of values (levels)"
                 )
 

@@ -86,7 +86,7 @@ def group_flips(
         policy, key = policies[agent], jax.random.fold_in(key, 1)
         if isinstance(policy, RecurrentPolicy):
             raise FairgymError(
-                f"the policy of {agent!r} has a hidden state; group flips take policies without one"
+                f"the policy of {agent!r} has a hidden state; group flips need policies without one"
             )
         features = env.observation_space(agent).features
         group_columns = np.flatnonzero([feature.tells_group for feature in features])

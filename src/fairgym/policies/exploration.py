@@ -155,8 +155,7 @@ def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, An
     ]
     if not choosing:
         raise FairgymError(
-            f"policies has no learned policy of {env.name} with discrete actions; sampling takes at"
-            " least one"
+            f"policies must have at least one learned policy with discrete actions for {env.name}"
         )
     return {
         agent: Sampled(policy, env.action_space(agent)) if agent in choosing else policy

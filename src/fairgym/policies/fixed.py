@@ -54,9 +54,9 @@ class Constant(eqx.Module):
                 action = jnp.broadcast_to(jnp.asarray(numbers, jnp.float32), space.shape)
             except (TypeError, ValueError) as error:
                 takes = f"one number, or {space.shape[0]} numbers" if space.shape else space.takes
-                raise FairgymError(f"a constant action is {value!r}; it takes {takes}") from error
+                raise FairgymError(f"a constant action must be {takes}, got {value!r}") from error
             if not (traced or bool(space.contains(action))):
-                raise FairgymError(f"a constant action is {value!r}; it takes {space.takes}")
+                raise FairgymError(f"a constant action must be {space.takes}, got {value!r}")
             self.action = space.clip(action) if space.dtype == jnp.int32 else action
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
@@ -148,7 +148,7 @@ def fixed_policies(
             policies[agent] = rules.get(value)(env, agent, params)
         else:
             raise FairgymError(
-                f"the fixed policy of {agent!r} is {value!r}; it takes {TAKES}; named rules are:"
+                f"the fixed policy of {agent!r} must be {TAKES}, got {value!r}; named rules are:"
                 f" {', '.join(rules.names())}"
             )
     return policies
@@ -160,21 +160,21 @@ def _rule(env: Environment, agent: str, name: str) -> Any:
     rule = load_object(name)
     if not isinstance(rule, Callable):
         raise FairgymError(
-            f"{what} is not a function; it takes a function of an observation and a key"
+            f"{what} must be a function of an observation and a key, got {type(rule).__name__}"
         )
     observed, space = env.observation_space(agent), env.action_space(agent)
     try:
         made = jax.eval_shape(lambda key: rule(observed.sample(key), key), jax.random.key(0))
     except Exception as error:
         raise FairgymError(
-            f"{what} fails ({reason_of(error)}); it takes a pure JAX function of an observation"
-            " and a key"
+            f"{what} must be a pure JAX function of an observation and a key, but fails"
+            f" ({reason_of(error)})"
         ) from error
     shape, kind = getattr(made, "shape", None), getattr(made, "dtype", None)
     if shape != space.shape or kind != space.dtype:
         got = f"{kind} of shape {shape}" if shape is not None else type(made).__name__
         raise FairgymError(
-            f"{what} returns {got}; it takes {jnp.dtype(space.dtype)} of shape {space.shape}:"
-            f" {space.takes}"
+            f"{what} must return {jnp.dtype(space.dtype)} of shape {space.shape} ({space.takes}),"
+            f" got {got}"
         )
     return rule if isinstance(rule, eqx.Module) else Function(rule)

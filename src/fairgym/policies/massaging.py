@@ -84,13 +84,11 @@ def massaged(
     require_number("threshold", threshold, 0.0, 1.0)
     given = env.spec.measures.get(measure) if isinstance(measure, str) else measure
     if not isinstance(given, Windowed):
-        named = ", ".join(env.spec.measures) or f"none, since {env.name} has no measures"
-        raise FairgymError(f"measure is {measure!r}; it takes a Windowed, or one of: {named}")
+        named = f" or one of {', '.join(env.spec.measures)}" if env.spec.measures else ""
+        raise FairgymError(f"measure must be a Windowed{named}, got {measure!r}")
     with_logits = [agent for agent in env.agents if has_logits(policies[agent])]
     if not with_logits:
-        raise FairgymError(
-            "policies has no learned policy with probabilities; massaging takes at least one"
-        )
+        raise FairgymError("policies must have at least one learned policy with probabilities")
     for agent in with_logits:
         check_massaging(env, agent)
     outside = augmented(env, _Remaining(given.metric, given.steps, given.most))
@@ -114,13 +112,12 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
     space = env.action_space(agent)
     if not (space.discrete or isinstance(space, Allocation)):
         raise FairgymError(
-            f"massage is requested for {agent!r}, whose action is {space.takes}; it takes an agent"
-            " that chooses an option or divides units"
+            f"the agent to massage must choose an option or divide units, got {agent!r}, whose"
+            f" action is {space.takes}"
         )
     if not oracle and env.spec.expected_components is None:
         raise FairgymError(
-            f"massage is requested for {agent!r}, but {env.name} declares no expected"
-            " components; it takes an environment with `expected_components`"
+            f"massage is requested for {agent!r}, but {env.name} declares no `expected_components`"
         )
 
 

@@ -144,8 +144,8 @@ def named_action(
     if base is None and missing and space.independent:
         raise FairgymError(
             f"the fixed policy of {agent!r} names some of its elements, but not"
-            f" {', '.join(missing)}; it takes all of {', '.join(space.names)}, or first a policy of"
-            " the whole agent, which provides the other numbers"
+            f" {', '.join(missing)}; give all of {', '.join(space.names)}, or first a policy of the"
+            " whole agent, which provides the other numbers"
         )
     traced = any(isinstance(value, Tracer) for value in held.values())
     start = np.zeros(len(space.names)) if base is None else base
@@ -164,7 +164,7 @@ def _require_numbers(space: ActionSpace, agent: str) -> None:
     """Raise a FairgymError if the agent has discrete actions."""
     if space.discrete:
         raise FairgymError(
-            f"{agent!r} chooses one option and has no numbers to change one by one; it takes"
+            f"{agent!r} chooses one option and has no numbers to change one by one; give"
             f" {space.takes}"
         )
 
@@ -199,7 +199,7 @@ def _number(what: str, given: Any, before: float | None, largest: float) -> Any:
         return number
     if not 0.0 <= number <= largest:
         of = f", which makes {number:g} of {before:g}" if is_relative(given) else ""
-        raise FairgymError(f"{what} is {given!r}{of}; it takes a number from 0 to {largest:g}")
+        raise FairgymError(f"{what} must be a number from 0 to {largest:g}, got {given!r}{of}")
     return number
 
 

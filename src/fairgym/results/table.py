@@ -61,7 +61,7 @@ def require_table(path: str, field: str) -> Path:
     if found.suffix == ".parquet":
         need("pyarrow.parquet", "a parquet table")
     elif found.suffix != ".csv":
-        raise FairgymError(f"{field} is {path!r}; it takes a file that ends in .csv or .parquet")
+        raise FairgymError(f"{field} must be a file that ends in .csv or .parquet, got {path!r}")
     require_writable(found)
     return found
 

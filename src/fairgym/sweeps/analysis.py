@@ -36,7 +36,7 @@ def measure_named(rows: Sequence[Row], name: str, field: str) -> str:
         if column in known:
             return column
     takes = ", ".join(column.removeprefix(METRICS) for column in known)
-    raise FairgymError(f"{field} is {name!r}; of these runs it takes one of {takes}")
+    raise FairgymError(f"{field} must be one of {takes} of these runs, got {name!r}")
 
 
 def by_setting(rows: Sequence[Row], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -140,7 +140,7 @@ def pareto(
             settings.append(one)
             tables.append(pairs.astype(np.float64))
     if not tables:
-        raise FairgymError(f"no finished run has both {x} and {y}; pareto takes at least one")
+        raise FairgymError(f"no finished run has both {x} and {y}")
     means = np.array([interquartile_mean(table, axis=0) for table in tables])
     rng = np.random.default_rng(seed)
     drawn = np.empty((RESAMPLES, len(tables), 2))

@@ -56,9 +56,9 @@ class Ray:
     def __init__(self, workers: int | None = None, gpus: float = 0.0) -> None:
         self.ray = need("ray", "the engine ray")
         if not 0.0 <= gpus <= 1024.0:
-            raise FairgymError(f"gpus is {gpus}; it takes a number from 0, such as 0.25")
+            raise FairgymError(f"gpus must be a number from 0, such as 0.25, got {gpus}")
         if gpus > 1.0 and gpus % 1.0:
-            raise FairgymError(f"gpus is {gpus}; above 1 it takes a whole number of cards")
+            raise FairgymError(f"gpus above 1 must be a whole number, got {gpus}")
         self.workers, self.gpus = workers, gpus
         # Runs can share a GPU only if no process allocates all of its memory at the start; the
         # cluster's workers inherit this.
@@ -98,7 +98,8 @@ class Ray:
         most = max((node["Resources"].get("GPU", 0.0) for node in nodes), default=0.0)
         if self.gpus > most:
             raise FairgymError(
-                f"gpus is {self.gpus:g}; the machines of this Ray cluster have up to {most:g}"
+                f"gpus must be at most {most:g}, the most of one machine of this Ray cluster, got"
+                f" {self.gpus:g}"
             )
 
     @contextlib.contextmanager

@@ -35,10 +35,10 @@ def engine_of(workers: int | None = None, name: str = "", gpus: float = 0.0) -> 
         workers = check_shape("workers", workers, 1, MOST_WORKERS)
     name = name or (LOCAL if workers in (None, 1) else PROCESSES)
     if gpus and name != RAY:
-        raise FairgymError(f"gpus is {gpus}; the engine {name} takes 0, and ray takes others")
+        raise FairgymError(f"gpus must be 0 for the engine {name} (only ray uses them), got {gpus}")
     if name == LOCAL:
         if workers not in (None, 1):
-            raise FairgymError(f"workers is {workers}; the engine local takes 1")
+            raise FairgymError(f"workers must be 1 for the engine local, got {workers}")
         return Local()
     if name == PROCESSES:
         return Processes(workers or cores())
@@ -46,7 +46,7 @@ def engine_of(workers: int | None = None, name: str = "", gpus: float = 0.0) -> 
         return Vmap(workers or TOGETHER)
     if name == RAY:
         return Ray(workers, gpus)
-    raise FairgymError(f"engine is {name!r}; it takes one of {', '.join(ENGINES)}")
+    raise FairgymError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
 
 
 def train_seeds(

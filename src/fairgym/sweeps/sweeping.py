@@ -97,7 +97,7 @@ def entries_of(sweep: Sweep, out: str | Path, shard: tuple[int, int] = (1, 1)) -
     """
     part, parts = shard
     if not 1 <= part <= parts:
-        raise FairgymError(f"shard is {part}/{parts}; it takes K/N with K from 1 to N")
+        raise FairgymError(f"shard must be K/N with K from 1 to N, got {part}/{parts}")
     planned = plan(sweep.configs, sweep.seeds, Path(out))
     every = []
     for words, runs in planned.items():

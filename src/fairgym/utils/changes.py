@@ -55,7 +55,7 @@ def changed_number(what: str, given: Any, before: float | None) -> float:
     if is_relative(given):
         if before is None:
             raise FairgymError(
-                f"{what} is {given!r}, but there is no number to change; it takes a number"
+                f"{what} must be a number, since there is none to change, got {given!r}"
             )
         return before * (100.0 + float(given.strip().rstrip("%"))) / 100.0
     try:
@@ -64,7 +64,7 @@ def changed_number(what: str, given: Any, before: float | None) -> float:
         return read_number(given) if isinstance(given, str) else float(given)
     except (TypeError, ValueError, OverflowError) as error:
         raise FairgymError(
-            f"{what} is {given!r}; it takes a number, or a change such as '+30%'"
+            f"{what} must be a number, or a change such as '+30%', got {given!r}"
         ) from error
 
 

@@ -89,9 +89,9 @@ def make_folder(path: Path) -> None:
 def require_folder(path: Path) -> None:
     """Raise a FairgymError if the path exists and is a link or no folder."""
     if path.is_symlink():
-        raise FairgymError(f"{path} is a link; it takes a folder that is not a link")
+        raise FairgymError(f"{path} must be a folder, got a link")
     if path.exists() and not path.is_dir():
-        raise FairgymError(f"{path} is not a folder; it takes one")
+        raise FairgymError(f"{path} must be a folder, got a file")
 
 
 def require_writable(path: Path) -> None:
@@ -146,10 +146,10 @@ def require_path(path: str | Path, field: str) -> None:
                 os.lstat(text)
             return
     except OSError as error:
-        raise FairgymError(f"{field} is {text!r} ({error.strerror}); it takes a path") from error
+        raise FairgymError(f"{field} must be a path, got {text!r} ({error.strerror})") from error
     except ValueError:  # half of a surrogate pair
         pass
-    raise FairgymError(f"{field} is {text!r}; it takes a path")
+    raise FairgymError(f"{field} must be a path, got {text!r}")
 
 
 def is_temporary(path: Path) -> bool:

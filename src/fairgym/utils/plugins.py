@@ -60,7 +60,7 @@ def load_object(path: str) -> Any:
     """
     module, colon, name = path.partition(":")
     if not (module and colon and name.isidentifier()):
-        raise FairgymError(f"{path!r} names no function; it takes MODULE:FUNCTION")
+        raise FairgymError(f"a function must be given as MODULE:FUNCTION, got {path!r}")
     found = import_plugin(module)
     if not hasattr(found, name):
         hint = did_you_mean(name, dir(found))
@@ -80,8 +80,8 @@ def _check_name(name: str) -> None:
         return
     hint = f"; did you mean {stem!r}, from the folder of this file?" if is_file else ""
     raise FairgymError(
-        f"{name!r} is not the name of a module; it takes a dotted name, such as my_module or"
-        f" my_package.my_module{hint}"
+        "the name of a module must be a Python name, such as my_module or my_package.my_module,"
+        f" got {name!r}{hint}"
     )
 
 

@@ -114,8 +114,8 @@ class Registry:
         if self.members and (fault := _fault(thing, self.members, self.defaults)):
             kind = "dataclass" + (" whose fields all have defaults" if self.defaults else "")
             raise FairgymError(
-                f"the {self.what} {name!r} is {getattr(thing, '__qualname__', thing)!r}, which"
-                f" {fault}; it takes a {kind}"
+                f"the {self.what} {name!r} must be a {kind}, got"
+                f" {getattr(thing, '__qualname__', thing)!r}, which {fault}"
             )
         return thing
 
@@ -267,13 +267,13 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
         ('admissions', 'disbursement', 'debt_management')
         >>> fairgym.make("loan_simple", people=100)
         Traceback (most recent call last):
-        fairgym.core.errors.FairgymError: unknown argument 'people' for loan_simple; it takes: ...
+        fairgym.core.errors.FairgymError: unknown argument 'people' for loan_simple; its ...
     """
     cls = environments.get(name)
     known = [p for p in inspect.signature(cls).parameters if not p.startswith("_")]
     for argument in shapes:
         if argument not in known:
-            raise unknown("argument", argument, known, "it takes", f" for {name}")
+            raise unknown("argument", argument, known, "its arguments are", f" for {name}")
     env = cls(**shapes)
     return env if memory in ("", NO_MEMORY) else augmented(env, memory)
 

@@ -98,8 +98,8 @@ class Augmented(Wrapper):
         super().__post_init__()
         if isinstance(self.memory, type) or not isinstance(self.memory, ShownMemory):
             raise FairgymError(
-                f"memory is {self.memory!r}; it takes a memory that can be shown to agents, with"
-                " the methods initial, update, shown and features"
+                "memory must be a memory that can be shown to agents, with the methods initial,"
+                f" update, shown and features, got {self.memory!r}"
             )
         for agent in self.env.agents:
             self.observation_space(agent)
@@ -112,8 +112,8 @@ class Augmented(Wrapper):
         axis, features = self.memory.features(self.env)
         if axis not in ("", PERSON):
             raise FairgymError(
-                f"the memory has the axis {axis!r}; it takes {PERSON!r} for a column of the rows,"
-                ' or "" for the context'
+                f"the axis of the memory must be {PERSON!r} for a column of the rows, or '' for"
+                f" the context, got {axis!r}"
             )
         return axis, features
 
@@ -129,16 +129,16 @@ class Augmented(Wrapper):
         for feature in features:
             if feature.name in there:
                 raise FairgymError(
-                    f"agent {agent!r} already observes a feature {feature.name!r}; a memory takes"
-                    " another name"
+                    f"agent {agent!r} already observes a feature {feature.name!r}; choose"
+                    " another name for the memory"
                 )
         if axis != PERSON:
             return dataclasses.replace(space, context=(*space.context, *features))
         people = len(self.env.spec.axes.get(PERSON, ()))
         if space.capacity != people:
             raise FairgymError(
-                f"agent {agent!r} has {space.capacity} rows and the memory one number for each of"
-                f" {people} people; it takes an agent that observes all of them in order"
+                f"agent {agent!r} must observe all {people} people in order, since the memory has"
+                f" one number for each, got {space.capacity} rows"
             )
         return dataclasses.replace(space, features=(*space.features, *features))
 
@@ -163,8 +163,8 @@ class Augmented(Wrapper):
             columns = jnp.concatenate([jnp.reshape(x, (-1,)) for x in numbers])
         if columns.shape[-1] != len(features):
             raise FairgymError(
-                f"the memory shows {columns.shape[-1]} numbers and declares {len(features)}"
-                " features; it takes one number per feature"
+                f"the memory must show one number for each of its {len(features)} features, got"
+                f" {columns.shape[-1]}"
             )
         observed = self.env.observe(env_state, params)
         return {agent: _extended(observed[agent], columns, axis) for agent in self.env.agents}
@@ -263,8 +263,9 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
         return Augmented(env, memory)
     there = env.spec.memories
     if memory not in there:
-        takes = f"it takes: {', '.join(there)}" if there else f"{env.name} declares none"
-        raise FairgymError(f"memory is {memory!r}; {takes}")
+        if not there:
+            raise FairgymError(f"memory is {memory!r}, but {env.name} declares none")
+        raise FairgymError(f"memory must be one of {', '.join(there)}, got {memory!r}")
     return Augmented(env, cast(ShownMemory, there[memory]))  # checked by Augmented
 
 

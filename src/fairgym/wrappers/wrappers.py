@@ -53,7 +53,7 @@ class Wrapper(Environment):
         if isinstance(self.env, Wrapper) and self.env._outermost:
             inside = type(self.env).__name__
             raise FairgymError(
-                f"{type(self).__name__} is put around {inside}; {inside} takes the outermost"
+                f"{type(self).__name__} is put around {inside}; {inside} must be in the outermost"
                 " place, around all other wrappers"
             )
 

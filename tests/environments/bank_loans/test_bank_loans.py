@@ -345,27 +345,30 @@ def test_conformance():
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ({"horizon": 0}, "horizon is 0; it takes a whole number from 1 to 1000000"),
-        ({"horizon": 10_000_000}, "horizon is 10000000; it takes a whole number from 1"),
-        ({"epochs": 1}, "unknown argument 'epochs' for bank_loans; it takes: horizon, shows_cash"),
+        ({"horizon": 0}, "horizon must be a whole number from 1 to 1000000, got 0"),
+        ({"horizon": 10_000_000}, "horizon must be a whole number from 1.*got 10000000"),
+        ({"epochs": 1}, "unknown argument 'epochs' for bank_loans; its arguments are: horizon"),
     ],
 )
 def test_bad_shapes(shapes, message):
-    with pytest.raises(FairgymError) as error:
+    with pytest.raises(FairgymError, match=message):
         fairgym.make("bank_loans", **shapes)
-    assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("repayment", 1.5, "repayment is 1.5; it takes a number from 0 to 1"),
-        ("repayment", jnp.array([0.1] * 6 + [-0.2]), "repayment has the entry -0.2; it takes a nu"),
-        ("advantaged", -0.1, "advantaged is -0.1; it takes a number from 0 to 1"),
-        ("loan", 0.0, "loan is 0.0; it takes a number from 0.01 to"),
-        ("interest", float("nan"), "interest is nan; it takes a number from 0 to 10"),
-        ("cash", -1.0, "cash is -1.0; it takes a number from 0"),
-        ("shift", 2.0, "shift is 2.0; it takes a number from 0 to 1"),
+        ("repayment", 1.5, "repayment must be a number from 0 to 1.*got 1.5"),
+        (
+            "repayment",
+            jnp.array([0.1] * 6 + [-0.2]),
+            "repayment must be a number.*got the entry -0.2",
+        ),
+        ("advantaged", -0.1, "advantaged must be a number from 0 to 1.*got -0.1"),
+        ("loan", 0.0, "loan must be a number from 0.01 to.*got 0.0"),
+        ("interest", float("nan"), "interest must be a number from 0 to 10, got nan"),
+        ("cash", -1.0, "cash must be a number from 0.*got -1.0"),
+        ("shift", 2.0, "shift must be a number from 0 to 1.*got 2.0"),
         (
             *("start_advantaged", jnp.array([0.2] * 7)),
             "start_advantaged must sum to 1 over 7 scores, got the sum 1.4",
@@ -384,7 +387,7 @@ def test_bad_numbers(name, value, message):
 
 
 def test_a_parameter_has_one_number_or_one_per_score():
-    with pytest.raises(FairgymError, match=r"repayment has the shape \(3,\); it takes one number,"):
+    with pytest.raises(FairgymError, match=r"repayment must be one number, .*got the shape \(3,\)"):
         ENV.reset(jax.random.key(0), PARAMS.replace(repayment=jnp.array([0.1, 0.2, 0.3])))
     many = jnp.stack([PARAMS.start_advantaged] * 3)
     assert jnp.shape(BankLoansParams(start_advantaged=many).start_advantaged) == (3, 7)

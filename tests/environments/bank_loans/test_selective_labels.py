@@ -208,5 +208,5 @@ def test_the_rule_takes_a_bank_that_estimates():
         fixed_policies(fairgym.make("bank_loans"), {"bank": "learned-threshold"})
     with pytest.raises(FairgymError, match="LearnedThreshold is for the bank of bank_loans"):
         fixed_policies(fairgym.make("lending_pool"), {"bank": "learned-threshold"})
-    with pytest.raises(FairgymError, match=r"prior_weight is 0.0; it takes a number from 0.01"):
+    with pytest.raises(FairgymError, match=r"prior_weight must be a number from 0.01.*got 0.0"):
         SelectiveParams(prior_weight=0.0)

@@ -216,23 +216,24 @@ def test_conformance(memory):
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ({"population": 0}, "population is 0; it takes a whole number from 1 to 1000"),
-        ({"horizon": 0}, "horizon is 0; it takes a whole number from 1"),
+        ({"population": 0}, "population must be a whole number from 1 to 1000, got 0"),
+        ({"horizon": 0}, "horizon must be a whole number from 1.*got 0"),
     ],
 )
 def test_bad_shapes(shapes, message):
-    with pytest.raises(FairgymError) as error:
+    with pytest.raises(FairgymError, match=message):
         fairgym.make("doughnut", **shapes)
-    assert str(error.value).startswith(message)
 
 
 def test_bad_numbers():
     env = fairgym.make("doughnut", population=2)
-    with pytest.raises(FairgymError, match=r"presence is 1\.2; it takes a number from 0 to 1"):
+    with pytest.raises(FairgymError, match=r"presence must be a number from 0 to 1.*got 1\.2"):
         env.default_params.replace(presence=1.2)
     params = env.default_params.replace(presence=jnp.full(3, 0.5))
     with pytest.raises(FairgymError, match="one per person: person_0, person_1"):
         env.reset(jax.random.key(0), params)
-    with pytest.raises(FairgymError, match=r"shape \(2,\); it takes \(\): a whole number from 0"):
+    with pytest.raises(
+        FairgymError, match=r"must have shape \(\) \(a whole number from 0.*got \(2,\)"
+    ):
         state = env.reset(jax.random.key(0), env.default_params)[1]
         env.step(jax.random.key(0), state, {"server": jnp.zeros(2)}, env.default_params)

@@ -67,12 +67,12 @@ def test_a_dozen_people():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"population": 1}, "population is 1; it takes a whole number from 2 to 1000000"),
-        ({"population": 1_000_001}, "population is 1000001"),
-        ({"horizon": 0}, "horizon is 0"),
-        ({"population": 50, "applicants": 0}, "applicants is 0; .* from 1 to 50"),
-        ({"population": 50, "applicants": 51}, "applicants is 51; .* from 1 to 50"),
-        ({"population": 50, "applicants": True}, "applicants is True"),
+        ({"population": 1}, "population must be a whole number from 2 to 1000000, got 1"),
+        ({"population": 1_000_001}, "population must be .*, got 1000001"),
+        ({"horizon": 0}, "horizon must be .*, got 0"),
+        ({"population": 50, "applicants": 0}, "applicants must be .* from 1 to 50, got 0"),
+        ({"population": 50, "applicants": 51}, "applicants must be .* from 1 to 50, got 51"),
+        ({"population": 50, "applicants": True}, "applicants must be .*, got True"),
         ({"population_source": "nowhere"}, "nowhere"),
     ],
 )

@@ -395,23 +395,22 @@ def test_conformance():
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ({"model": "SI"}, "model is 'SI'; it takes SIR or SEIR"),
-        ({"first_infected": (34,)}, "first_infected is 34; it takes a whole number from 0 to 33"),
-        ({"random_infected": 35}, "random_infected is 35; it takes a whole number from 0 to 34"),
-        ({"first_infected": (0, -1)}, "first_infected is -1; it takes a whole number from 0 to 33"),
-        ({"burn_in": -1}, "burn_in is -1; it takes a whole number from 0 to 1000"),
-        ({"horizon": 0}, "horizon is 0; it takes a whole number from 1"),
-        ({"nodes": 34}, "unknown argument 'nodes' for epidemic; it takes: graph, communities"),
+        ({"model": "SI"}, "model must be SIR or SEIR.*got 'SI'"),
+        ({"first_infected": (34,)}, "first_infected must be a whole number from 0 to 33, got 34"),
+        ({"random_infected": 35}, "random_infected must be a whole number from 0 to 34, got 35"),
+        ({"first_infected": (0, -1)}, "first_infected must be a whole number from 0 to 33, got -1"),
+        ({"burn_in": -1}, "burn_in must be a whole number from 0 to 1000, got -1"),
+        ({"horizon": 0}, "horizon must be a whole number from 1.*got 0"),
+        ({"nodes": 34}, "unknown argument 'nodes' for epidemic; its arguments are: graph"),
     ],
 )
 def test_bad_shapes(shapes, message):
-    with pytest.raises(FairgymError) as error:
+    with pytest.raises(FairgymError, match=message):
         fairgym.make("epidemic", **shapes)
-    assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize("name", ["infection", "onset", "recovery", "waning", "efficacy", "cure"])
 def test_bad_numbers(name):
     params = fairgym.make("epidemic").default_params
-    with pytest.raises(FairgymError, match=rf"{name} is 1.5; it takes a number from 0 to 1"):
+    with pytest.raises(FairgymError, match=rf"{name} must be a number from 0 to 1.*got 1.5"):
         params.replace(**{name: 1.5})

@@ -197,20 +197,19 @@ def test_conformance(memory):
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ({"population": 3}, "population must be even (half in each group), got 3"),
-        ({"population": 0}, "population is 0; it takes a whole number from 2 to 1000"),
-        ({"horizon": 0}, "horizon is 0; it takes a whole number from 1"),
-        ({"credit": "normal"}, "credit is 'normal'; it takes discrete or gaussian"),
+        ({"population": 3}, r"population must be even \(half in each group\), got 3"),
+        ({"population": 0}, "population must be a whole number from 2 to 1000, got 0"),
+        ({"horizon": 0}, "horizon must be a whole number from 1.*got 0"),
+        ({"credit": "normal"}, "credit must be discrete or gaussian.*got 'normal'"),
     ],
 )
 def test_bad_shapes(shapes, message):
-    with pytest.raises(FairgymError) as error:
+    with pytest.raises(FairgymError, match=message):
         fairgym.make("lending_pool", **shapes)
-    assert str(error.value).startswith(message)
 
 
 def test_bad_numbers():
     params = fairgym.make("lending_pool").default_params
     for name, value in (("application", -0.1), ("start_a", 1.5), ("margin", 2.0)):
-        with pytest.raises(FairgymError, match=f"{name} is {value}; it takes a number from"):
+        with pytest.raises(FairgymError, match=f"{name} must be a number from.*got {value}"):
             params.replace(**{name: value})

@@ -382,8 +382,8 @@ def test_baselines_and_one_threshold_for_all():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"banks": 3}, "banks is 3; it takes a whole number from 1 to 2"),
-        ({"banks": 2, "disbursement_cap": 1}, "disbursement_cap is 1; it takes .* from 2"),
+        ({"banks": 3}, "banks must be a whole number from 1 to 2.*got 3"),
+        ({"banks": 2, "disbursement_cap": 1}, "disbursement_cap must be .* from 2.*got 1"),
         ({"banks": 2, "selective_labels": True}, "selective_labels needs a single bank"),
     ],
 )

@@ -197,6 +197,7 @@ HINTS = [
         "simulate loan --params relief=20%",
         "unknown parameter 'relief'; did you mean the decision 'debt_management.relief'?",
     ),
+    ("data describe lone", "unknown population 'lone'; did you mean 'loan'?"),
     ("train loan --objective dirct", "unknown objective 'dirct'; did you mean 'direct'?"),
     ("train loan --objective profits=1", "unknown metric 'profits' .*; did you mean 'profit'?"),
     ("train loan --bound waitdisparity=1", "unknown metric .*; did you mean 'wait_disparity'?"),

@@ -320,7 +320,7 @@ BAD = [
     ),
     ("simulate loan --params deposit_rate.advantaged=0", "deposit_rate is one number for all"),
     ("simulate loan --baseline nope", "unknown baseline 'nope'; there are: admit_all"),
-    ("simulate loan --reference nope", "unknown reference 'nope'; there are: admit all no relief"),
+    ("simulate loan --reference nope", "reference is 'nope'; there are: admit all no relief"),
     ("simulate loan --episodes 0", "episodes is 0; it takes a whole number from 1"),
     ("simulate loan --episodes few", "episodes is 'few'; it takes a whole number"),
     ("simulate loan --seed -1", "seed is -1; it takes a whole number from 0"),

@@ -357,10 +357,7 @@ BAD = [
     (lambda: simulate("loan", episodes=0), "episodes is 0; it takes"),
     (lambda: simulate("loan", seed=-1), "seed is -1; it takes"),
     (lambda: simulate("loan", [scenario("a"), scenario("a")]), "two scenarios are named 'a'"),
-    (
-        lambda: simulate("loan", [scenario("a")], reference="b"),
-        "unknown reference 'b'; there are: a",
-    ),
+    (lambda: simulate("loan", [scenario("a")], reference="b"), "reference is 'b'; there are: a"),
     (lambda: scenario(""), "the name of a scenario is ''; it takes a text"),
     (
         lambda: scenario("a", baseline="nope").build("loan"),

@@ -894,6 +894,8 @@ def test_help_needs_no_data_and_no_plots(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "--selective-labels" in out.replace("[no-]", "") and "--elite-share" in out
     assert "elements are not shown: reading populations needs pyarrow: pip install" in out
+    assert main(["simulate", "loan", "--help"]) == 0
+    assert "--selective-labels" in capsys.readouterr().out.replace("[no-]", "")
     assert main(["train", "loan", "--help-params"]) == 2
     assert "pip install 'fairgym[data]'" in capsys.readouterr().err
 

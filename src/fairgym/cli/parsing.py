@@ -169,7 +169,8 @@ class Parser(argparse.ArgumentParser):
         found = self.help_of(*sections, brief=brief)
         if found.count("\n") > TWO_SCREENS:
             for name, (about, default) in self._brief.items():
-                brief[name] = textwrap.shorten(about, LINE - len(default), placeholder=" ...")
+                width = max(20, LINE - len(default))
+                brief[name] = textwrap.shorten(about, width, placeholder=" ...")
                 brief[name] += default
             found = self.help_of(*sections, brief=brief)
         return found

@@ -623,7 +623,7 @@ def test_gaps_stand_beside_permuted_groups(run, monkeypatch, capsys):
 
 
 def test_differences_are_those_of_the_same_episodes(run, monkeypatch, capsys):
-    """Paired differences remove shared randomness: compared with episodes measured one by one."""
+    """Paired differences, against episodes measured here one by one."""
     rule = "admit_all_no_relief"
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["evaluate", str(run), "--episodes", "6", "--json"]) == 0

@@ -76,7 +76,7 @@ def test_an_opponent_is_a_function_in_a_file(tmp_path):
 
 
 def test_an_opponent_is_given_what_we_run(quick):
-    """An opponent gets the same environment, warm-up, actions and policies; its speedup is printed."""
+    """An opponent gets the same environment, warm-up, actions and policies."""
     rewrite, given = bench.load_opponent(OPPONENT), []
 
     def opponent(workload):

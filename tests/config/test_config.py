@@ -146,7 +146,7 @@ def test_parameters_are_those_of_the_form_of_the_system(form, params):
 
 
 def test_fixed_policies_by_the_names_of_elements(tmp_path):
-    """Relative changes in files are kept as given."""
+    """Names of elements in files are kept as given."""
     (tmp_path / "a.yaml").write_text(
         "environment: health\npopulation: 60\nfixed: {planner: {South: 0.4}, hospital: random}\n"
     )

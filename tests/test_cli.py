@@ -123,10 +123,7 @@ TRAIN = [
     ("train loan --seeds 3:0", "seeds is '3:0'; it takes START:STOP"),
     ("train loan --seeds 1,1", "seeds is '1,1'; .* each seed once"),
     ("train loan --resume --overwrite --out x", "resume and overwrite are both set"),
-    (
-        "train loan --resume --out typo",
-        "typo holds no run to resume; out takes the folder of a run",
-    ),
+    ("train loan --resume --out typo", "typo holds no run to resume; out takes the folder of one"),
     ("train --resume --out typo", "typo holds no run to resume"),
     ("train loan --resume --seeds 0:3 --out typo", "typo holds no run to resume"),
     ("train loan --config nope.yaml", "nope.yaml cannot be read: No such file"),

@@ -84,7 +84,8 @@ def reproduce(
     finished = sum(one.finished for one in every)
     if every:
         say(f"{total} runs in {out / 'runs'}, {finished} of them finished")
-    train = _Training(trainer, shown, say, total, Several(total - finished))
+    train = _Training(trainer, shown, say, total)
+    train.clock.runs -= finished
     results = []
     for name, experiment, size, planned in todo:
         here = train(planned)  # a run that an earlier experiment has trained is passed over
@@ -124,7 +125,6 @@ class _Training:
         shown: Words for a run -> a context that yields a `Progress`; None for the usual one.
         say: Called with lines.
         total: Number of runs that are known of.
-        clock: Elapsed and remaining time of the runs that are not finished.
 
     Attributes:
         places: Run folder -> its number, in the order of mention.
@@ -132,16 +132,12 @@ class _Training:
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        shown: Shown | None,
-        say: Callable[[str], None],
-        total: int,
-        clock: Several,
+        self, engine: Engine, shown: Shown | None, say: Callable[[str], None], total: int
     ) -> None:
-        self.engine, self.shown, self.say, self.total, self.clock = engine, shown, say, total, clock
+        self.engine, self.shown, self.say, self.total = engine, shown, say, total
         self.places: dict[Path, int] = {}
         self.failed: dict[Path, Failed] = {}
+        self.clock = Several(total)
 
     def __call__(self, planned: dict[str, list[Planned]]) -> dict[str, list[Run]] | None:
         """Train what is not finished; the runs by key, or None if one of them has failed."""

@@ -182,5 +182,5 @@ def test_only_episodes_that_are_defined_everywhere_are_paired():
 def test_episodes_must_line_up():
     with pytest.raises(FairgymError, match="ours has 3 episodes and theirs 2"):
         paired_interval([1.0, 2.0, 3.0], [1.0, 2.0])
-    with pytest.raises(FairgymError, match="values has seeds with 1 and with 2 episodes"):
+    with pytest.raises(FairgymError, match="values has seeds with 1 and 2 episodes"):
         crossed_interval([[1.0], [1.0, 2.0]])

@@ -51,7 +51,7 @@ def test_measures_go_by_their_names_in_short():
     rows = [row(1, "u", 0, 1.0)]
     assert measures_of(rows) == ["score", "metrics/y"]
     assert measure_named(rows, "y", "x") == measure_named(rows, "metrics/y", "x") == "metrics/y"
-    with pytest.raises(FairgymError, match="x is 'a'; of these runs it takes one of score, y"):
+    with pytest.raises(FairgymError, match="x is 'a'; for these runs it takes one of score, y"):
         measure_named(rows, "a", "x")
 
 

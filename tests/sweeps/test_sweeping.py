@@ -530,7 +530,7 @@ def test_status_is_watched_until_all_is_finished(tmp_path, monkeypatch, capsys):
         (["table", "--rows", "seed"], "rows is 'seed'; it takes run or setting"),
         (["table", "--episodes", "-1"], "episodes is -1"),
         (["pareto", "--x", "score"], "x is 'score', y is None; pareto takes two"),
-        (["pareto", "--x", "score", "--y", "profit"], "y is 'profit'; of these runs it takes"),
+        (["pareto", "--x", "score", "--y", "profit"], "y is 'profit'; for these runs it takes"),
         (["pareto", "--x", "score", "--y", "score", "--reference", "1"], "reference is '1'"),
         (["pareto", "--x", "score", "--y", "score", "--reference", "1,nan"], "two finite numbers"),
         (["effects", "--measure", "left"], "measure is 'left'"),

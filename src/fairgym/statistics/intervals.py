@@ -134,8 +134,8 @@ def paired_episodes(ours: Numbers, theirs: Numbers) -> list[np.ndarray]:
     counts = [side.shape[1] for side in sides]
     if counts[0] != counts[1]:
         raise FairgymError(
-            f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference takes the"
-            " same episodes of both"
+            f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference needs the"
+            " same episodes for both"
         )
     known = np.isfinite(np.concatenate(sides)).all(axis=0)
     return [side[:, known] for side in sides]
@@ -156,8 +156,8 @@ def by_seed(values: Numbers, name: str) -> np.ndarray:
     counts = sorted({np.size(row) for row in values})
     if len(counts) > 1:
         raise FairgymError(
-            f"{name} has seeds with {counts[0]} and with {counts[-1]} episodes; it takes the same"
-            " episodes of every seed"
+            f"{name} has seeds with {counts[0]} and {counts[-1]} episodes; every seed needs the"
+            " same episodes"
         )
     return np.asarray(values, np.float64).reshape(len(values), -1)
 

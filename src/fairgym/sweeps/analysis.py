@@ -36,7 +36,7 @@ def measure_named(rows: Sequence[Row], name: str, field: str) -> str:
         if column in known:
             return column
     takes = ", ".join(column.removeprefix(METRICS) for column in known)
-    raise FairgymError(f"{field} is {name!r}; of these runs it takes one of {takes}")
+    raise FairgymError(f"{field} is {name!r}; for these runs it takes one of {takes}")
 
 
 def by_setting(rows: Sequence[Row], names: Sequence[str]) -> list[dict[str, Any]]:

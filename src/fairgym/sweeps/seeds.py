@@ -35,7 +35,7 @@ def engine_of(workers: int | None = None, name: str = "", gpus: float = 0.0) -> 
         workers = check_shape("workers", workers, 1, MOST_WORKERS)
     name = name or (LOCAL if workers in (None, 1) else PROCESSES)
     if gpus and name != RAY:
-        raise FairgymError(f"gpus is {gpus}; the engine {name} takes 0, and ray takes others")
+        raise FairgymError(f"gpus is {gpus}; the engine {name} takes 0, only ray uses GPUs")
     if name == LOCAL:
         if workers not in (None, 1):
             raise FairgymError(f"workers is {workers}; the engine local takes 1")

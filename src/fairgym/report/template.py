@@ -1,6 +1,6 @@
 """Frame of a page (HTML and CSS), its tables, and the caveats of an environment's card.
 
-In the frame `title`, `light`, `dark` and `body` are filled in.
+The frame is a format string with the fields `title`, `light`, `dark` and `body`.
 """
 
 import html
@@ -102,8 +102,8 @@ def caveats(env: Environment) -> dict[str, list[str]]:
         env: An environment, wrapped or not.
 
     Returns:
-        Heading -> paragraphs; empty for an environment without a card that says what it must not
-        be used for.
+        Heading -> paragraphs; empty for an environment whose card does not say what it must not be
+        used for, or that has none.
     """
     try:
         card = Path(inspect.getfile(type(env.unwrapped))).with_name("README.md")
@@ -143,7 +143,7 @@ Row = Sequence[str | None]
 def table(head: Sequence[str], rows: Sequence[Row], kind: str = "", headings: int = 1) -> str:
     """Return a table of cells that are HTML already; split a wide one into several.
 
-    The first cell of a row is its heading; if it is None, the heading above holds for this row too.
+    The first cell of a row is its heading; None continues the heading of the row above.
 
     Args:
         head: The cells of the first line.

@@ -25,7 +25,7 @@ BY_LUCK = " by luck alone"  # ends the name of a column
 
 CAPTION = (
     "Lines are interquartile means over seeds, bands and bars stratified bootstrap 95% intervals."
-    " Of more than three lines each has its own column of panels, with the others in grey."
+    " In figures of many lines, each has its own column of panels; the others are grey there."
 )
 
 

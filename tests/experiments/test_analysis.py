@@ -567,6 +567,19 @@ def test_checks_fail_with_numbers_that_disagree(name):
     assert len(held) < len(outcome.checks) / 2, held
 
 
+def test_each_of_many_lines_has_panels_of_its_own():
+    """Rows are measures, columns are policies; the others of a row are grey and thin."""
+    figure = experiments.get("fppo-fig3")().conclude(MADE_UP["fppo-fig3"](True)).figures[""]
+    names = [axes.get_title(loc="left").replace("\n", " ") for axes in figure.axes]
+    titles = [name for name in names if name]
+    assert {"F-PPO", "PPO", "A-PPO", "CPO"} <= set(titles)
+    assert len(figure.axes) == 3 * len(titles)
+    for place, axes in enumerate(figure.axes):
+        named = [x for x in axes.get_lines() if not str(x.get_label()).startswith("_")]
+        assert [line.get_label() for line in named] == [titles[place % len(titles)]]
+        assert len(axes.get_lines()) == len(titles) and len(axes.collections) == 1
+
+
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 

@@ -308,3 +308,19 @@ def test_drawings_follow_the_page_and_have_ids_of_their_own(made_up_run):
 )
 def test_numbers_are_read_at_a_glance(value, text):
     assert number(value) == text
+
+
+def test_labels_at_line_ends_stand_apart_and_near_their_lines():
+    """By hand: three that touch are spread around their mean; the ends stay within the axis."""
+    assert style._apart([0.2, 5.0, 5.0, 5.0], 1.0, 0.0, 10.0) == pytest.approx([0.2, 4.0, 5.0, 6.0])
+    assert style._apart([9.9, 10.0], 1.0, 0.0, 10.0) == pytest.approx([9.0, 10.0])
+    assert style._apart([0.0, 0.0], 1.0, 0.0, 10.0) == pytest.approx([0.0, 1.0])
+    assert style._apart([], 1.0, 0.0, 10.0) == []
+
+
+def test_an_axis_ends_where_its_values_end(env, made_up_run):
+    runs = [made_up_run(0, [0.0, 1.0])]
+    for title, panel in titled(learning.learning_curves(runs)).items():
+        if panel.get_ylabel() == "%":
+            low, high = panel.get_ylim()
+            assert low >= 0.0 and high <= 100.0, title

@@ -24,6 +24,7 @@ LONGEST = 14  # letters of a label that stands at the end of its line
 
 CAPTION = (
     "Lines are interquartile means over seeds, bands and bars stratified bootstrap 95% intervals."
+    " In figures of many lines, each has its own column of panels; the others are grey there."
 )
 
 

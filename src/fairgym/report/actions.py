@@ -28,7 +28,7 @@ class Panel:
 
     Attributes:
         agent: The agent whose action it is.
-        title: In words.
+        title: Title in words.
         elements: Elements drawn as lines; empty for a heat map.
         blocks: Blocks of shares drawn as rows of a heat map; empty for lines.
     """
@@ -70,7 +70,7 @@ def line_panels(env: Environment) -> list[Panel]:
 def map_panels(env: Environment) -> list[Panel]:
     """Return the panels of agents that divide budgets or choose among many options.
 
-    A budget has a panel; blocks that split one share each share one.
+    Each budget has a panel. The blocks that split a budget's shares further have one together.
     """
     found = []
     for agent in env.agents:
@@ -101,15 +101,14 @@ LINE_HEIGHT, MAP_ROW, MAP_FRAME = 2.35, 0.2, 1.0  # inches
 def mean_actions(runs: Sequence[Run] | Sequence[RunGroup]) -> Figure:
     """Draw the agents' mean actions over training.
 
-    Numbers in [0, 1] are lines, one colour per group that an element is for; per-person actions
-    are the mean over the people the agent sees. Choices are the share of steps in which each option
-    was chosen: lines, or a heat map if there are many. Shares of a budget are heat maps, with the
-    last epoch's values at the right: one for each budget, and one for how its parts are split
-    further.
+    Numbers are lines, one colour per group that an element is for. Per-person actions are averaged
+    over the people the agent sees. Choices are the share of steps in which each option was chosen:
+    lines, or a heat map if there are many. Shares of a budget are heat maps, with the last epoch's
+    values at the right: one per budget, and one for the blocks that split its shares further.
 
     Args:
         runs: Runs as loaded, or groups of them. Each configuration has its own panels; lines and
-            colours are means over seeds, shades run from the lowest to the highest seed.
+            colours are means over seeds; bands run from the lowest to the highest seed.
     """
     groups = groups_of(runs)
     strips = [strip for group in groups for strip in _strips(group)]

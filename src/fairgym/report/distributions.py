@@ -29,7 +29,7 @@ def core_attribute_distribution(evaluations: Evaluations, env: Environment) -> F
     Args:
         evaluations: One evaluation, or policy name -> evaluation (or several, pooled). Policies
             that start with the same people share a panel for the start.
-        env: The environment they were made in.
+        env: The environment that was evaluated.
 
     Returns:
         A figure with one panel for the start and one for each policy's end, on common axes; each

@@ -54,11 +54,11 @@ def curve(
 
     Args:
         axes: The panel.
-        x: Places of the points.
+        x: Positions of the points.
         mean: The line.
         low: Lower edge of the band; None for a line without one.
         high: Upper edge.
-        label: Whose line it is.
+        label: Name of the line.
         alpha: Opacity of the band.
         **look: For `Axes.plot`.
     """
@@ -75,11 +75,11 @@ def numbers_of(figure: Figure) -> list[dict[str, object]]:
     """Return the numbers that a figure draws, one row per point.
 
     Args:
-        figure: One that a function of `fairgym.report` has drawn.
+        figure: A figure that a function of `fairgym.report` has drawn.
 
     Returns:
-        "panel", "of" (the line below its title), "series", "axis" (what x is, "" for a word), "x",
-        "value", "low" and "high" (ends of the interval or band, None without one), "unit".
+        Rows with "panel", "of" (the line below its title), "series", "axis" (meaning of x, "" for a
+        word), "x", "value", "low" and "high" (ends of the interval or band, or None), "unit".
     """
     rows = []
     for one in _DRAWN.get(figure, []):

@@ -33,7 +33,7 @@ def group_rates(evaluations: Evaluations, env: Environment) -> Figure:
     Args:
         evaluations: One evaluation made with `trace=True`, or policy name -> evaluation (or
             several, pooled); each policy has a row of panels.
-        env: The environment they were made in.
+        env: The environment that was evaluated.
 
     Returns:
         A figure: the rate over all steps so far, mean over episodes, with a band that holds 90% of
@@ -131,12 +131,12 @@ def part_curves(evaluations: Evaluations, env: Environment, partition: str) -> F
     Args:
         evaluations: One evaluation made with `trace=True`, or policy name -> evaluation (or
             several, pooled); each policy has a row of panels.
-        env: The environment they were made in.
+        env: The environment that was evaluated.
         partition: A key of `env.spec.partitions`.
 
     Returns:
-        A figure: the mean core attribute and the share of people in each stage, means over the
-        episodes that are still running.
+        A figure: the mean core attribute and the share of people in each stage, over the episodes
+        that are still running.
     """
     named = named_evaluations(evaluations)
     parts = [words(part) for part in env.spec.partitions[partition]]

@@ -26,10 +26,10 @@ def learning_curves(
     Args:
         runs: Runs as loaded, or groups of them (`group_runs`). A line is the mean over the seeds
             of one configuration.
-        references: Fixed policies drawn as level lines: name -> {"objective" or metric: value as
-            the program counts it}.
-        band: "range" shades from the lowest to the highest seed, "interval" the 95% interval of
-            the mean over seeds; with one seed there is no band.
+        references: Fixed policies drawn as horizontal lines: name -> {"objective" or metric: raw
+            value}.
+        band: "range" shades from the lowest to the highest seed; "interval" shades the 95%
+            interval of the mean over seeds. With one seed there is no band.
 
     Returns:
         A figure; disparities and signed rates are shown as plain gaps and rates.

@@ -66,8 +66,8 @@ def policy_lines(names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the looks of the policies' lines of one figure.
 
     Args:
-        names: The policies; those that are named by an algorithm have its look in every figure,
-            the others have colours and dashes that are left.
+        names: Names of the policies. One that names an algorithm gets its look in every figure;
+            the others get the colours and dashes that are left.
     """
     places = _places(names)
     if places is None:

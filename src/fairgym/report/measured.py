@@ -29,8 +29,8 @@ class Measured:
 
     Attributes:
         groups: The configurations, with their runs.
-        learned: Their results, in the same order.
-        baselines: For each configuration the fixed policies, in its environment and scored by its
+        learned: Results of their policies, in the same order.
+        baselines: For each configuration, the fixed policies in its environment, scored by its
             objective.
         fixed: Each baseline once, as tables and figures list them; without a score if
             configurations have different objectives.
@@ -108,7 +108,7 @@ def measure(
         progress: Called with the title of each policy before it is measured.
 
     Raises:
-        FairgymError: no folder, a folder without a run, runs in different environments, or an
+        FairgymError: No folder, a folder without a run, runs in different environments, or an
             unknown scheme.
     """
     return measure_all(grouped(folders, episodes, seed, schemes), episodes, seed, progress)

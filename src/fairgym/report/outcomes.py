@@ -65,9 +65,8 @@ def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
         env: The environment, for names and units.
 
     Returns:
-        A figure: a panel for each rate, a row in it for each policy, and in that a point with its
-        95% interval for each group; of many groups or people the lowest rate, the mean and the
-        highest.
+        A figure with a panel per rate and a row in it per policy. Each group has a point with its
+        95% interval; many groups or people are shown by their lowest rate, mean and highest rate.
     """
     compared, finished = compared_rates(env), env.spec.finished_only
     # who is served stands before how long those who are served wait for it

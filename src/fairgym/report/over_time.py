@@ -56,7 +56,7 @@ def status_curves(results: Sequence[Result], env: Environment) -> Figure:
     """Draw the status of each stakeholder over an episode: what each has received.
 
     Args:
-        results: A row of panels each; evaluations made with `trace=True`.
+        results: Policies, each with a row of panels; evaluations made with `trace=True`.
         env: The environment whose schemes score it.
 
     Returns:

@@ -44,8 +44,8 @@ def status_table(status: Mapping[str, Sequence[np.ndarray]], vector: StatusVecto
     """Return the status at the end of an episode, a row per policy, a column per stakeholder.
 
     Args:
-        status: Policy -> for each seed the status at the end, (episodes, stakeholders).
-        vector: Whose status it is.
+        status: Policy -> the status at the end for each seed, (episodes, stakeholders).
+        vector: Description of the status.
     """
     rows, names = [], list(vector.stakeholders)
     low = 0.0 if vector.nonnegative else -np.inf

@@ -109,7 +109,7 @@ def panels(
         count: Number of panels.
         columns: Panels per row.
         height: Inches per row.
-        legend_rows: Rows of a legend above the panels that the figure grows for.
+        legend_rows: Rows of a legend above the panels, for which the figure grows.
         **kwargs: For `Figure.subplots`.
     """
     columns = max(1, min(columns, count))
@@ -131,8 +131,8 @@ def strips(heights: Sequence[float], *, legend_rows: int = 0) -> tuple[Figure, l
     """Return a figure of strips below each other, whose panels need not line up.
 
     Args:
-        heights: Height of each strip, inches.
-        legend_rows: Rows of a legend above them that the figure grows for.
+        heights: Height of each strip in inches.
+        legend_rows: Rows of a legend above them, for which the figure grows.
     """
     head = 0.22 * legend_rows + 0.1 * bool(legend_rows)
     figure = Figure(figsize=(WIDTH, sum(heights) + head), layout="constrained", facecolor=PAPER)

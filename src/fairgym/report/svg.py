@@ -53,7 +53,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
 
     Args:
         figure: The figure.
-        name: Unique in the page; put before every id of the drawing.
+        name: Unique name in the page; prefix of every id of the drawing.
         description: Text for screen readers.
     """
     buffer = io.StringIO()

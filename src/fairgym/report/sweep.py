@@ -41,7 +41,7 @@ def sweep_page(
 
     Args:
         title: Name of the sweep.
-        rows: Those of `fairgym.sweeps.results_of`.
+        rows: Rows of `fairgym.sweeps.results_of`.
         names: Settings that differ.
         measures: Columns that are shown.
 
@@ -107,7 +107,7 @@ def multiples(
     Args:
         rows: As for `sweep_page`.
         names: Settings that differ.
-        varied: Those of them with several values, which are shown.
+        varied: Settings with several values, which are shown.
         measures: Columns that are shown.
     """
     done = [row for row in rows if row["status"] == "finished"]

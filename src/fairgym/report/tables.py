@@ -73,8 +73,8 @@ def group_table(results: Mapping[str, Result], env: Environment, axis: str = "")
     Args:
         results: Policies by name; evaluations have traces and people.
         env: The environment.
-        axis: Word for the parts whose rates are compared, those of a partition included; that of
-            the groups by default.
+        axis: Word for the groups or subgroups whose rates are compared (a key of
+            `env.spec.partitions`, for one); that of the groups by default.
     """
     axis = axis or env.spec.group_word
     parts = env.spec.parts_of(axis)
@@ -131,11 +131,11 @@ def part_values(
         result: Evaluations made with `trace=True`.
         env: The environment.
         partition: A key of `env.spec.partitions`.
-        end: True for the end of each episode, False for its start.
+        end: Whether to take the end of each episode instead of its start.
 
     Returns:
-        "people", each stage and the core attribute: arrays with one entry per part, over all
-        episodes; NaN for a part without people.
+        "people", each stage and the core attribute -> one number per subgroup, over all episodes;
+        NaN for a subgroup without people.
     """
     found: dict[str, np.ndarray] = {}
     for name in ("people", *env.spec.stages, env.spec.core_attribute):
@@ -154,7 +154,7 @@ def partition_table(result: Result, other: Result | None, env: Environment, part
 
     Args:
         result: A learned policy.
-        other: A fixed policy whose end stands in small print.
+        other: A fixed policy whose end is shown in small print.
         env: The environment.
         partition: A key of `env.spec.partitions`.
     """
@@ -186,7 +186,7 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
     Args:
         results: Policies by name.
         env: The environment.
-        partition: A key of `env.spec.partitions`, whose parts are compared; "" compares the groups.
+        partition: A key of `env.spec.partitions` whose subgroups are compared; "" for the groups.
 
     Returns:
         HTML; "" where no rates are compared.

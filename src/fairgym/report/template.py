@@ -1,6 +1,6 @@
 """Frame of a page (HTML and CSS), and its tables.
 
-In the frame `title`, `light`, `dark` and `body` are filled in.
+The frame is a format string with the fields `title`, `light`, `dark` and `body`.
 """
 
 import html
@@ -95,7 +95,7 @@ Row = Sequence[str | None]
 def table(head: Sequence[str], rows: Sequence[Row], kind: str = "", headings: int = 1) -> str:
     """Return a table of cells that are HTML already; split a wide one into several.
 
-    The first cell of a row is its heading; if it is None, the heading above holds for this row too.
+    The first cell of a row is its heading; None continues the heading of the row above.
 
     Args:
         head: The cells of the first line.

@@ -1,4 +1,4 @@
-"""Tables of what was trained: in short, and with every setting."""
+"""Tables of what was trained: a summary, and every setting."""
 
 import sys
 from collections.abc import Mapping, Sequence

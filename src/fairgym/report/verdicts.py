@@ -92,10 +92,10 @@ class _Line(NamedTuple):
     Attributes:
         what: The quantity in words.
         ours: Its value per episode with the learned policy, an array for each seed.
-        theirs: The same with the other one.
+        theirs: Its value with the other policy.
         unit: Its unit.
-        lower: True if less is better.
-        same: Whether equally many people are served, if only they count.
+        lower: Whether lower is better.
+        same: False where the quantity is of the served only, and their numbers differ.
     """
 
     what: str
@@ -113,7 +113,7 @@ def overall(result: Result, rule: Result, env: Environment, several: bool) -> li
         result: A learned policy.
         rule: A baseline in the same episodes.
         env: The environment, for names and units.
-        several: True to name the policy, as one of several.
+        several: Whether to name the policy, as one of several.
     """
     gaps, of_groups = disparities(env), _compared_groups(env)
     of_all, apart = [], []  # apart: differences that no gap between groups covers

@@ -1,4 +1,4 @@
-"""Writing of a report: policies measured anew, figures, and one file that opens offline."""
+"""Write a report: measure policies, draw figures, and make one file that opens offline."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,7 +46,7 @@ def write_report(
         The path of the page.
 
     Raises:
-        FairgymError: no folder, a folder without a run, runs in different environments, an unknown
+        FairgymError: No folder, a folder without a run, runs in different environments, an unknown
             scheme, or a page that cannot be written.
     """
     groups = grouped(folders, episodes, seed, schemes)

@@ -1,4 +1,4 @@
-"""Hostile configuration files, flags and run folders: one bounded sentence, exit code 2."""
+"""Hostile configuration files, flags and run folders: one short sentence, exit code 2."""
 
 import json
 import os
@@ -17,14 +17,14 @@ LONG = "x" * 5000
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Every test in an empty folder, with JAX as the tests have set it up."""
+    """Run every test in an empty folder, without changing the set-up of JAX."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(devices, "configure", lambda: None)
     return tmp_path
 
 
 def refused(words, message, capsys):
-    """The command ends with 2 and one sentence of at most 2,100 letters."""
+    """Check that the command exits with 2 and one sentence of at most 2,100 letters."""
     assert main(words) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("fairgym: ")
@@ -33,7 +33,7 @@ def refused(words, message, capsys):
 
 
 def bomb(line):
-    """Ten lists, each ten times the one before."""
+    """Return ten lists, each with ten references to the previous one."""
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     lines += [line.format(old=a, new=b) for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
     return "\n".join([*lines, "fixed: *i", ""])
@@ -260,7 +260,7 @@ def test_an_odd_configuration_is_told_in_plain_words(content, message, here, cap
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A small run, to be copied."""
+    """A small run that tests copy."""
     out = tmp_path_factory.mktemp("forged") / "x"
     flags = "--algorithm grid-search --steps 2 --horizon 3 --episodes 1".split()
     assert main(["train", "two_servers", *flags, "--out", str(out)]) == 0

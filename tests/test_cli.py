@@ -1,4 +1,4 @@
-"""The command line through its own entry: exit codes, one sentence, nothing written."""
+"""The command line through its entry point: exit codes, one-sentence errors, nothing written."""
 
 import dataclasses
 import importlib
@@ -43,7 +43,7 @@ SMALL += "--evaluation-episodes 2 --hidden 8".split()
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Every test in an empty folder, with JAX as the tests have set it up."""
+    """Run every test in an empty folder, without changing the set-up of JAX."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(devices, "configure", lambda: None)
     return tmp_path
@@ -51,7 +51,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A small run of the command itself."""
+    """A small run, trained by the command."""
     out = tmp_path_factory.mktemp("cli") / "x"
     assert main(["train", "loan", *SMALL, "--out", str(out)]) == 0
     return out
@@ -209,6 +209,7 @@ HINTS = [
         "simulate loan --params relief=20%",
         "unknown parameter 'relief'; did you mean the decision 'debt_management.relief'?",
     ),
+    ("data describe lone", "unknown population 'lone'; did you mean 'loan'?"),
     ("train loan --objective dirct", "unknown objective 'dirct'; did you mean 'direct'?"),
     ("train loan --objective profits=1", "unknown metric 'profits' .*; did you mean 'profit'?"),
     ("train loan --bound waitdisparity=1", "unknown metric .*; did you mean 'wait_disparity'?"),
@@ -309,7 +310,7 @@ def test_the_folders_of_others_are_safe(run, capsys, here):
 
 @pytest.fixture
 def plugged(here, monkeypatch):
-    """A module of one's own in the current folder; nothing of it stays."""
+    """A custom module in the current folder, removed after the test."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     (here / "plug_cli.py").write_text(
         '"""A village.\n\nWith more to say."""\n'
@@ -335,7 +336,7 @@ def plugged(here, monkeypatch):
     ],
 )
 def test_a_module_is_imported_first(words, plugged, capsys):
-    """Before or after the command, once or several times."""
+    """The flag may come before or after the command, once or several times."""
     assert main(words.split()) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(re.fullmatch(r"  plug-village +A village\. \[plug_cli\]", line) for line in lines)
@@ -517,7 +518,7 @@ def test_train_tells_lines_and_leaves_a_run(run, capsys, here):
 
 
 def test_resume_reads_the_settings_from_the_run(run, capsys):
-    """Neither the environment nor any setting has to be said again."""
+    """Resuming needs neither the environment nor any setting."""
     before = (run / "summary.json").read_bytes()
     assert main(["train", "--resume", "--out", str(run)]) == 0
     assert main(["train", "loan", "--resume", "--out", str(run)]) == 0
@@ -542,7 +543,7 @@ def test_resume_continues_a_replacement_that_was_begun(here, monkeypatch, capsys
 
 
 def measures_of(document):
-    """Policy -> name of a measure -> its record."""
+    """Return policy -> name of a measure -> its record."""
     found = {one["policy"]: {} for one in document["policies"]}
     for row in document["results"]:
         if row["kind"] == "measure":
@@ -729,7 +730,7 @@ ODD_NAMES = ["x[uniform]", "[/red]", "[bold]y", "esc\x1b[31m", "right\u202eleft"
 def test_names_are_shown_as_they_are_and_obeyed_by_no_terminal(
     name, run, monkeypatch, capsys, here
 ):
-    """Names of folders in tables, messages and paths are neither markup nor control characters."""
+    """Folder names in tables, messages and paths are neither markup nor control characters."""
     monkeypatch.setenv("COLUMNS", "300")  # nothing is folded
     shown = name.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e")
     for folder in (name, f"{name}2"):
@@ -747,7 +748,7 @@ def test_names_are_shown_as_they_are_and_obeyed_by_no_terminal(
 
 
 def test_odd_names_of_measures_are_no_markup(run, monkeypatch, capsys):
-    """Notes under the table, too."""
+    """Notes under the table are escaped too."""
     monkeypatch.setenv("COLUMNS", "300")
 
     def odd(env, name):
@@ -781,7 +782,7 @@ def test_without_matplotlib_it_is_said_what_to_install(run, here):
 
 
 def test_runs_that_differ_are_labelled_by_what_differs(run, monkeypatch, capsys, here):
-    """Tables of runs with another parameter have titles and columns of their own."""
+    """Runs with different parameters have separate tables."""
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["train", "loan", *SMALL, "--params.deposit-rate", "0.02", "--out", "b"]) == 0
     capsys.readouterr()
@@ -945,12 +946,14 @@ def test_help_needs_no_data_and_no_plots(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "--selective-labels" in out.replace("[no-]", "") and "--elite-share" in out
     assert "elements are not shown: reading populations needs pyarrow: pip install" in out
+    assert main(["simulate", "loan", "--help"]) == 0
+    assert "--selective-labels" in capsys.readouterr().out.replace("[no-]", "")
     assert main(["train", "loan", "--help-params"]) == 2
     assert "pip install 'fairgym[data]'" in capsys.readouterr().err
 
 
 def test_help_shows_the_parameters_that_will_be_used(monkeypatch, capsys, here):
-    """Some follow the number of people: the help has their values for the people asked for."""
+    """Some defaults depend on the population: the help shows the values for the given one."""
     monkeypatch.setenv("COLUMNS", "500")
     names = ("planner-budget", "beds-at-start", "bed-base-cost", "build-bed-time")
     (here / "a.yaml").write_text("environment: health\npopulation: 1000\n")
@@ -1043,7 +1046,7 @@ def test_the_command_is_the_module(capsys):
     ],
 )
 def test_nobody_is_better_by_failing(mean, fails, verdict):
-    """The reference fails less often in the last but one case, more often in the last."""
+    """The reference fails less often in the second last case and more often in the last."""
     quantity = Quantity("measure", "profit", "Profit", "", "dollars", 1, lambda _: np.zeros(4))
 
     def found(low, high):
@@ -1056,7 +1059,7 @@ def test_nobody_is_better_by_failing(mean, fails, verdict):
 
 @pytest.mark.parametrize(("low", "verdict"), [(0.1, "not comparable"), (-0.1, "better")])
 def test_no_wait_is_called_better_where_another_share_is_served(low, verdict):
-    """Waits of those who are served say nothing where fewer of the people are."""
+    """Waits of the served are not compared if fewer people are served."""
     wait = Quantity("measure", "wait_disparity", "Wait", "", "months", -1, lambda _: np.zeros(4))
     share = Quantity("measure", "served_rate", "Served", "", "share", 1, lambda _: np.zeros(4))
     served = Row(share, {}, {"other": Estimate(0.2, low, 0.3)})

@@ -1,4 +1,4 @@
-"""Exit of the command's own process: the code that is announced, whatever else the machine does."""
+"""Exit codes of the command's process, also under load."""
 
 import contextlib
 import itertools
@@ -27,7 +27,7 @@ COMMAND = f"{ON_ONE_CORE}from fairgym.cli import main\nsys.exit(main())"
 
 @contextlib.contextmanager
 def busy(number):
-    """Processes that keep the core busy which the commands have to do with."""
+    """Processes that keep the core of the commands busy."""
     loop = [sys.executable, "-c", f"{ON_ONE_CORE}while True: pass"]
     processes = [subprocess.Popen(loop) for _ in range(number)]
     try:
@@ -39,7 +39,7 @@ def busy(number):
 
 
 def refused(words, folder):
-    """(exit code, how its message begins) of one command in a process of its own."""
+    """Run a command in a process; return its exit code and the beginning of its message."""
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, *words.split()], cwd=folder, capture_output=True, text=True
     )
@@ -49,7 +49,7 @@ def refused(words, folder):
 
 @pytest.mark.full
 def test_refusals_under_load_exit_with_2(tmp_path):
-    """Two commands on one core, each the load of the other."""
+    """Run two commands on one core, each a load for the other."""
     with ThreadPoolExecutor(2) as pool:
         codes = pool.map(lambda words: refused(words, tmp_path), REFUSALS[:2])
     assert Counter(codes) == {(2, "one sentence"): 2}
@@ -59,7 +59,7 @@ def test_refusals_under_load_exit_with_2(tmp_path):
 @pytest.mark.full
 @pytest.mark.skipif("FAIRGYM_REFUSALS" not in os.environ, reason="set FAIRGYM_REFUSALS=200 to run")
 def test_many_refusals_on_one_busy_core_exit_with_2(tmp_path):
-    """A campaign of ten minutes and more, which shows rare failures."""
+    """Run many commands, ten minutes or more, to find rare failures."""
     number = int(os.environ["FAIRGYM_REFUSALS"])
     with busy(2), ThreadPoolExecutor(4) as pool:
         some = itertools.islice(itertools.cycle(REFUSALS), number)

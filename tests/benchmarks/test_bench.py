@@ -1,4 +1,4 @@
-"""The table of `fairgym bench`, its arithmetic, and its opponents."""
+"""The table of `fairgym bench`, its arithmetic and its opponents."""
 
 import json
 from pathlib import Path
@@ -34,20 +34,20 @@ KEYS = [
 
 @pytest.fixture
 def quick(monkeypatch):
-    """As few steps as possible."""
+    """Measure as few steps as possible."""
     monkeypatch.setattr(measuring, "WARM_UP", 2)
     monkeypatch.setattr(measuring, "PERSON_STEPS", 1)
 
 
 @pytest.fixture
 def room(monkeypatch):
-    """The system without people, by its name."""
+    """An environment without people, registered by name."""
     monkeypatch.setitem(environments._things, "room", Room)
 
 
 @pytest.mark.full
 def test_json_has_a_record_with_these_keys_for_each_measurement(quick, room, capsys):
-    """Without policies and with them, at every batch size; no opponent, no speedup."""
+    """There is a line with and without policies for every batch size; no opponent, no speedup."""
     assert main("bench room --batches 1,4 --repetitions 1 --json".split()) == 0
     out, err = capsys.readouterr()
     assert err.startswith("environment"), "progress"
@@ -76,7 +76,7 @@ def test_an_opponent_is_a_function_in_a_file(tmp_path):
 
 
 def test_an_opponent_is_given_what_we_run(quick):
-    """The same environment, warm-up, actions and sets of policies; and its speedup is told."""
+    """An opponent gets the same environment, warm-up, actions and policies."""
     rewrite, given = bench.load_opponent(OPPONENT), []
 
     def opponent(workload):
@@ -118,7 +118,7 @@ def test_a_system_without_people_has_one_line(quick, room, capsys):
 
 
 def test_time_is_divided_by_all_steps_of_all_episodes(monkeypatch):
-    """With clocks that report known times: the median, and the ratio within each round."""
+    """With known times, the table has the median, and the ratio within each round."""
     monkeypatch.setattr(measuring, "WARM_UP", 1)
     monkeypatch.setattr(measuring, "PERSON_STEPS", 60 * 2_000)
     # the first report of each is thrown away
@@ -144,7 +144,7 @@ def test_time_is_divided_by_all_steps_of_all_episodes(monkeypatch):
 
 
 def test_measured_episodes_go_on_past_a_failure():
-    """So that the number of steps is known; and they start from the state that they are given."""
+    """Episodes make a known number of steps and start from the given state."""
     env = Room(horizon=20)
     hot = {"heater": Constant(env.action_space("heater"), 1.0)}
     state = RoomState(time=jnp.int32(7), warmth=jnp.float32(30.0))

@@ -131,7 +131,7 @@ def test_built_configuration_is_complete_and_builds_the_same():
     ],
 )
 def test_parameters_are_those_of_the_form_of_the_system(form, params):
-    """In a file flat and nested, as flags, and in what a finished run has written down."""
+    """Flat and nested in a file, as flags, and in the configuration of a finished run."""
     complete = RunConfig("loan", {"population": 60, **form}, params).build().config
     ((name, value),) = params.items()
     given = {"environment": "loan", "population": 60, **form, "params": params}
@@ -146,7 +146,7 @@ def test_parameters_are_those_of_the_form_of_the_system(form, params):
 
 
 def test_fixed_policies_by_the_names_of_elements(tmp_path):
-    """In files, kept as they are given."""
+    """Names of elements in files are kept as given."""
     (tmp_path / "a.yaml").write_text(
         "environment: health\npopulation: 60\nfixed: {planner: {South: 0.4}, hospital: random}\n"
     )

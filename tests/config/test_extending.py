@@ -1,4 +1,4 @@
-"""Runs that are trained for longer: the same bits as if they had been so from the start."""
+"""Extended runs have the same bits as runs that were this long from the start."""
 
 import dataclasses
 import shutil
@@ -19,7 +19,7 @@ MOMENTS = 29
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, results):
-    """Results of runs of two and five epochs, each trained in one go, and the longer's folder."""
+    """Results of uninterrupted runs of two and five epochs, and the folder of the longer one."""
     folder = tmp_path_factory.mktemp("whole")
     train(toy_config(epochs=2), folder / "short")
     train(toy_config(epochs=5), folder / "long")
@@ -53,7 +53,7 @@ def test_a_finished_run_goes_on_from_its_last_checkpoint(tmp_path, results, whol
 
 
 def test_f_macem_extended_is_f_macem_trained_in_one_go(tmp_path, small, finished, results):
-    """The last updates of the longer run are those of a run that began with as many epochs."""
+    """The last updates of an extended run are those of a run with as many epochs from the start."""
     arguments = {**small.algorithm_args, "epochs": 2}
     train(dataclasses.replace(small, algorithm_args=arguments), tmp_path)
     train(small, tmp_path, resume=True)
@@ -62,7 +62,7 @@ def test_f_macem_extended_is_f_macem_trained_in_one_go(tmp_path, small, finished
 
 @pytest.mark.parametrize("moment", range(1, MOMENTS + 2))
 def test_killed_at_any_moment(tmp_path, moment, results, whole):
-    """Before each rename and each deletion in turn: the old run is whole, or the longer comes."""
+    """Kill before each rename and deletion: the old run is whole, or the longer one is finished."""
     short, longer, _ = whole
     shutil.copytree(whole[2].parent / "short", tmp_path, dirs_exist_ok=True)
     with killed_before(moment) as killed:
@@ -122,7 +122,7 @@ def test_only_longer_runs_extend(tmp_path, monkeypatch, results, whole):
 
 
 def test_an_edited_configuration_is_not_extended(tmp_path):
-    """The checkpoints were made with another one than config.json now says."""
+    """The checkpoints were made with another configuration than config.json has."""
     train(toy_config(epochs=2), tmp_path)
     config = tmp_path / "config.json"
     config.write_text(config.read_text().replace('"seed": 0', '"seed": 7'))

@@ -1,4 +1,4 @@
-"""Parameters per region: as lists, mappings, flags and changes of what they were."""
+"""Parameters per region, as lists, mappings, flags and relative changes."""
 
 import functools
 import json
@@ -157,7 +157,7 @@ def episode(env, params):
 
 
 def in_parts(env, **changes):
-    """The default parameters with a list wherever there may be one: one program for all tests."""
+    """The default parameters with lists where allowed, so that all tests share one program."""
     lists = {
         setting.name: jnp.full(len(setting.parts), setting.default, jnp.float32)
         for setting in params_settings(env)
@@ -170,7 +170,7 @@ def in_parts(env, **changes):
 @pytest.mark.full
 @pytest.mark.parametrize("env", BASELINES, ids=lambda env: env.name)
 def test_equal_numbers_for_all_regions_are_one_number(env):
-    """Counts to the last one; the compiler rounds the sums of another program otherwise."""
+    """Counts are equal; sums may differ, since another program rounds differently."""
     one, each = episode(env, env.default_params), episode(env, in_parts(env))
     for ours, theirs in zip(jax.tree.leaves(one), jax.tree.leaves(each), strict=True):
         if jnp.issubdtype(ours.dtype, jnp.floating):
@@ -180,7 +180,7 @@ def test_equal_numbers_for_all_regions_are_one_number(env):
 
 
 def test_a_list_of_equal_numbers_is_made_one_number():
-    """So that it runs the same program, to the same bits."""
+    """Equal numbers are one number, which gives the same program and bits."""
     for given in ([30, 30, 30, 30], {"South": 30}, "South=30", "30,30,30,30"):
         params = with_params(HEALTH, HEALTH.default_params, [("beds_at_start", given)])
         assert type(params.beds_at_start) is float and params == HEALTH.default_params
@@ -202,7 +202,7 @@ def test_beds_of_one_region_are_beds_of_that_region():
 
 @pytest.mark.parametrize("differs", ["illness_uninsured", "illness_risk"])
 def test_illness_strikes_by_the_numbers_of_the_own_region(differs):
-    """Equation (10) in NumPy, with another number in each region."""
+    """Equation (10) in NumPy, with a different number in each region."""
     state = beginning(HEALTH.default_params)
     people = state.group.size
     uniform, insured = np.linspace(0.0, 1.0, people), np.arange(people) % 2 == 0
@@ -226,7 +226,7 @@ def test_illness_of_one_region_is_illness_of_that_region():
 
 
 def test_hospital_cost_of_each_region_is_paid_for_its_own():
-    """Profit falls by the months in hospital of the insured there, which no other region pays."""
+    """Profit falls by the months in hospital of the insured in this region only."""
 
     def paid(cost):
         params = in_parts(HEALTH, hospital_cost=jnp.array(cost, jnp.float32))

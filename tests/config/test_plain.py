@@ -60,7 +60,7 @@ class TestReading:
             assert complete_objective(ENV, name) == name
 
     def test_the_order_of_the_keys_does_not_matter(self):
-        """Sums of floats depend on their order."""
+        """The order of the weights is fixed, since float sums depend on it."""
         back = read({"wait_disparity": 2, "profit": 1})
         assert list(back.weights) == ["profit", "wait_disparity"]
         two = {"b": {"type": "Gini", "rate": DATA}, "a": {"type": "Gini", "rate": DATA}}
@@ -265,7 +265,7 @@ def test_refused_in_one_bounded_sentence(given, message):
 
 @dataclasses.dataclass(frozen=True)
 class LongestWait:
-    """A class of a user's own, with fields of several types."""
+    """A custom class with fields of several types."""
 
     waits: Rate
     cap: float
@@ -352,7 +352,7 @@ def test_fairgyms_own_classes_are_registered_alike():
 
 
 class Own(Rate):
-    """A class that no file can name."""
+    """A class that is not registered."""
 
 
 @pytest.mark.parametrize(

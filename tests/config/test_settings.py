@@ -1,4 +1,4 @@
-"""Settings are made of the fields of dataclasses: what is declared, and what is not."""
+"""Settings made from declared and plain fields of dataclasses."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ from fairgym.utils.registry import environments
 
 @dataclasses.dataclass
 class Plain:
-    """Fields as a user writes them, one of them declared."""
+    """Fields of a custom class, one of them declared."""
 
     kept: int = 0
     name: str = param("a", "Name of a street.", choices=("a", "b"))

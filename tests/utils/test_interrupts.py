@@ -1,4 +1,4 @@
-"""Ctrl-C: answered at once, while a compiled program runs too, and never lost."""
+"""Ctrl-C is answered at once, even while a compiled program runs, and never lost."""
 
 import dataclasses
 import hashlib
@@ -36,7 +36,7 @@ def press():
 
 
 def compute(rounds):
-    """As a compiled program does: nothing of Python runs in this thread meanwhile."""
+    """Block Python in this thread, as a compiled program does."""
     hashlib.pbkdf2_hmac("sha256", b"", b"", rounds)
 
 
@@ -74,7 +74,7 @@ def test_others_handlers_are_left_alone_and_python_has_its_own_back(monkeypatch)
 
 
 def test_the_first_epoch_is_finished_and_the_answer_comes_before(monkeypatch, capfd, here):
-    """The run stops after the epoch, keeps it, and goes on to the same end."""
+    """The run stops after the epoch, keeps it, and can be resumed with the same result."""
     answers = []
     update = Toy.update
 

@@ -59,7 +59,7 @@ def test_who_does_not_get_the_lock_deletes_nothing(tmp_path):
 
 
 def test_a_folder_that_is_gone_once_it_is_locked_is_made_again(tmp_path, monkeypatch):
-    """The holder before may have deleted it between our opening and our locking it."""
+    """The previous holder may delete the folder after we open it and before we lock it."""
     import fcntl
 
     folder, lock, gone = RunFolder(tmp_path / "x"), fcntl.flock, []
@@ -78,7 +78,7 @@ def test_a_folder_that_is_gone_once_it_is_locked_is_made_again(tmp_path, monkeyp
 
 
 def test_a_folder_that_is_deleted_while_it_is_made_is_made_again(tmp_path, monkeypatch):
-    """As pathlib does it: the folder exists, and is none any more when it looks what it is."""
+    """Simulate pathlib: the folder exists, but is deleted before its type is checked."""
     make, calls = Path.mkdir, []
 
     def mkdir(self, *args, **kwargs):
@@ -93,7 +93,7 @@ def test_a_folder_that_is_deleted_while_it_is_made_is_made_again(tmp_path, monke
 
 
 def test_two_never_hold_one_folder_in_200_races(tmp_path):
-    """Locks are those of open files, so that threads race as processes do."""
+    """Locks belong to open files, so threads race like processes."""
     inside, most, held, errors = 0, 0, 0, []
     guard = threading.Lock()
 
@@ -130,7 +130,7 @@ def test_two_never_hold_one_folder_in_200_races(tmp_path):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A folder with the old and the new run, each trained by itself; to be copied."""
+    """A folder with an old and a new run, trained separately; tests copy it."""
     folder = tmp_path_factory.mktemp("whole")
     train(toy_config(), folder / "old")
     train(toy_config(seed=1, epochs=2), folder / "new")
@@ -139,7 +139,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(trained, results):
-    """Their results."""
+    """Return the results of both runs."""
     return results(trained / "old"), results(trained / "new")
 
 
@@ -188,7 +188,7 @@ def test_overwrite_on_a_full_disk_keeps_the_finished_run(
 
 @pytest.mark.parametrize("moment", range(1, 22))
 def test_overwrite_killed_at_any_moment(tmp_path, moment, results, trained, whole):
-    """Before each rename and each deletion in turn: the old run is whole, or the new one comes."""
+    """Kill before each rename and deletion: the old run is whole, or the new one is finished."""
     old, new = whole
     shutil.copytree(trained / "old", tmp_path, dirs_exist_ok=True)
     config = toy_config(seed=1, epochs=2)
@@ -274,7 +274,7 @@ def test_an_edited_configuration_is_told_and_refused(tmp_path, field, finished):
 
 
 def rewritten(content, change):
-    """A file of arrays with another header and the checksum that belongs to it."""
+    """Write a file of arrays with another header and a matching checksum."""
     _, header, payload = content.split(b"\n", 2)
     fields = json.loads(header)
     fields = change(fields) or fields

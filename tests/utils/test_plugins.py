@@ -1,4 +1,4 @@
-"""Modules of a user's own by name: found, refused and explained."""
+"""Custom modules by name: found, refused and explained."""
 
 import sys
 
@@ -10,7 +10,7 @@ from fairgym.utils.plugins import import_plugin, load_object
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """An empty current folder, and the imports of one test undone."""
+    """An empty current folder; imports are undone after each test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
     before = set(sys.modules)
@@ -33,7 +33,7 @@ def test_a_module_of_the_current_folder(here):
 
 
 def test_the_current_folder_comes_last(here, monkeypatch):
-    """Neither an installed package nor one of Python's own is shadowed."""
+    """Neither installed packages nor the standard library are shadowed."""
     write(here / "elsewhere" / "plug_three.py", "VALUE = 'installed'\n")
     monkeypatch.syspath_prepend(here / "elsewhere")
     write(here / "plug_three.py", "VALUE = 'mine'\n")
@@ -101,7 +101,7 @@ def test_an_interrupt_is_no_bad_module(here):
     ["plug_run.payload", "plug_runs.x.payload", "payload", "plug_package", "plug_around.payload"],
 )
 def test_nothing_is_imported_from_a_forbidden_folder_or_a_package_around_it(name, here):
-    """Whatever the current folder is: the file would run otherwise."""
+    """The file would run otherwise, whatever the current folder is."""
     forbidden = {
         "plug_run.payload": here / "plug_run",
         "plug_runs.x.payload": here / "plug_runs" / "x",

@@ -1,4 +1,4 @@
-"""Finding things by name, and what `import fairgym` costs."""
+"""Registries: objects found by name."""
 
 import dataclasses
 import sys
@@ -14,7 +14,7 @@ from fairgym.utils.registry import environments
 
 @pytest.fixture
 def toy():
-    """`Toy` under a name, for one test."""
+    """Register `Toy` for one test."""
     fairgym.register_environment("toy")(Toy)
     yield
     del environments._things["toy"]
@@ -113,7 +113,7 @@ def test_a_grouped_registry_finds_the_modules_of_sub_packages(tmp_path, monkeypa
 
 
 def install(folder, name, entries, monkeypatch, **modules):
-    """A distribution as an installer leaves it, with modules beside it."""
+    """Write an installed distribution with modules beside it."""
     info = folder / f"{name.replace('-', '_')}-1.5.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.5\n")
@@ -125,7 +125,7 @@ def install(folder, name, entries, monkeypatch, **modules):
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """The registry of environments with three distributions: a whole one and two broken ones."""
+    """The registry of environments with one good and two broken distributions."""
     group = "[fairgym.environments]\n"
     code = "from fairgym.utils.registry import environments\nfrom toys import Toy\n"
     code += "class World(Toy): pass\n"

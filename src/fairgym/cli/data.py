@@ -38,6 +38,9 @@ def _describe(arguments: Sequence[str]) -> None:
     flags = parse(DescribeFlags, arguments, "fairgym data describe")
     if not flags.names:
         raise FairgymError(f"no population is given; there are: {', '.join(population_names())}")
+    for name in flags.names:
+        if name not in population_names():
+            raise unknown("population", name, population_names())
     if flags.give("data describe", lambda: _records(flags)):
         print("\n\n".join(describe(name, flags.source) for name in flags.names))
 

@@ -1,12 +1,13 @@
 """Command-line flags from declared fields, with errors in one sentence."""
 
 import argparse
+import contextlib
 import copy
 import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Never, TypeVar
 
 from fairgym.cli.common import FLAG, IMPORT_HELP
@@ -168,7 +169,8 @@ class Parser(argparse.ArgumentParser):
         found = self.help_of(*sections, brief=brief)
         if found.count("\n") > TWO_SCREENS:
             for name, (about, default) in self._brief.items():
-                brief[name] = textwrap.shorten(about, LINE - len(default), placeholder=" ...")
+                width = max(20, LINE - len(default))
+                brief[name] = textwrap.shorten(about, width, placeholder=" ...")
                 brief[name] += default
             found = self.help_of(*sections, brief=brief)
         return found
@@ -297,6 +299,16 @@ def add_environment(
             population = ("--population-size", "--population") if name == "population" else ()
             dest, default = f"{ENVIRONMENT}__{name}", shown.get(name, setting.default)
             parser.add(own, *population, dest=dest, shown=default)
+
+
+@contextlib.contextmanager
+def without_data() -> Iterator[None]:
+    """Let a help go on if the data of an environment needs an extra that is not installed."""
+    try:
+        yield
+    except FairgymError as error:
+        if not isinstance(error.__cause__, ImportError):
+            raise
 
 
 def peek(words: Sequence[str], name: str) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from fairgym.cli.output import ALL_HELP, Output, say
 from fairgym.cli.pairs import describe_elements
-from fairgym.cli.parsing import Parser, add_environment, flag, peek
+from fairgym.cli.parsing import Parser, add_environment, flag, peek, without_data
 from fairgym.config.differences import words
 from fairgym.config.settings import ENVIRONMENT, Setting, environment_settings, fields_of
 from fairgym.config.text import read_pairs
@@ -180,7 +180,10 @@ def _parser(settings: Sequence[Setting], name: str | None) -> Parser:
     about = f"Simulate {name or 'an environment'} with fixed policies, without training."
     parser = Parser(f"{PROG} {name or 'ENVIRONMENT'}", about)
     parser.add_fields(Common)
-    known = {} if name is None else _names(name)
+    known: dict[str, str] = {}
+    if name is not None:
+        with without_data():
+            known = _names(name)
     for change in fields_of(Changes):
         about = f"{change.info.description}{known.get(change.name, '')}"
         parser.add(dataclasses.replace(change, info=ParamInfo(about)))

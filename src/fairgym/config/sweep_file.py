@@ -91,7 +91,7 @@ def sweep_of(content: Mapping[str, object]) -> Sweep:
         raise FairgymError(f"zip has lists of different lengths ({found}); they must be equal")
     listed = {name for row in alone for name in row}
     for name in (grid.keys() & side.keys()) | (grid.keys() | side.keys()) & listed:
-        raise FairgymError(f"{name!r} must be in one of grid, zip and list, got two")
+        raise FairgymError(f"{name!r} is in two of grid, zip and list; put it in one")
     known_settings = base.keys() | grid.keys() | side.keys() | listed
     for name in {name for without in left_out for name in without} - known_settings:
         raise FairgymError(f"exclude names {name!r}, which no run of the sweep sets")

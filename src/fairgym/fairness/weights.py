@@ -37,6 +37,8 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
         return published(env)
     if is_welfare(name):
         return {name: 1.0}
+    if hint := did_you_mean(name, (*KINDS, HALF_DIRECT, PUBLISHED)):
+        raise FairgymError(f"unknown objective {name!r}{hint}")
     kind, _, rest = name.partition(":")
     if kind == OWN and rest in env.agents:
         return own(env, rest)
@@ -45,9 +47,6 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
             return frontier(env, float(rest))
     except ValueError:
         pass
-    names = (*KINDS, HALF_DIRECT, PUBLISHED)
-    if hint := did_you_mean(name, names):
-        raise FairgymError(f"unknown objective {name!r}{hint}")
     raise FairgymError(
         f"unknown objective {name!r}; there are: {', '.join(names)};"
         f" {OWN}:AGENT with AGENT one of {', '.join(env.agents)};"

@@ -48,9 +48,9 @@ def test_several_runs_have_one_clock(monkeypatch):
             with each("a"):
                 now[0] += 40.0
     assert out.getvalue().splitlines() == [
-        "1 of 3 runs have ended: elapsed 40 s, remaining about 1 min 20 s",
-        "2 of 3 runs have ended: elapsed 1 min 20 s, remaining about 40 s",
-        "3 of 3 runs have ended: elapsed 2 min 0 s",
+        "1 of 3 runs done: elapsed 40 s, remaining about 1 min 20 s",
+        "2 of 3 runs done: elapsed 1 min 20 s, remaining about 40 s",
+        "3 of 3 runs done: elapsed 2 min 0 s",
     ]
     assert Several(1).finish() == ""
 

@@ -13,7 +13,7 @@ from fairgym.core import FairgymError
 from fairgym.utils.files import require_path
 
 EPOCHS, POPULATION, EPISODES = 40, 1000, 16
-LINES = 13  # of the comparison, without --all
+LINES = 19  # of the comparison, without --all
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,11 +68,9 @@ def demo(arguments: Sequence[str]) -> None:
     options = {"resume": resume, "overwrite": again and not resume}
     folder.admit(job.config, job.env, **options)
     line(
-        "Three agents of a bank learn who gets a loan, when, and how much relief:"
-        f" {flags.population_size:,} people sampled from real loans, {flags.epochs} epochs of"
-        f" 100 episodes. {params.relief_forgiven:.0%} of the relief is forgiven, so relief costs"
-        " the bank. A queue may grow, because the bank can approve more people than it pays out."
-        " A policy that ruins the bank ranks below all that do not."
+        "Three agents of a bank learn who gets a loan, when, and how much relief, of which"
+        f" {params.relief_forgiven:.0%} is forgiven: {flags.population_size:,} people sampled from"
+        f" real loans, {flags.epochs} epochs."
     )
     with shown("loan, f-macem") as progress:
         run = train(config, out, progress=progress, **options)
@@ -85,8 +83,7 @@ def demo(arguments: Sequence[str]) -> None:
             print_summary(comparison, lines=LINES)
     print("Drawing the report ...", flush=True)
     page = write_report([out], episodes=EPISODES, seed=1)
-    print(f"run      {plain(out)}")
-    print(f"figures  {plain(page.parent / 'figures')}")
-    print(f"report   {plain(page)} (open it in a browser)")
+    figures = plain(page.parent / "figures")
+    print(f"report  {plain(page)} (open it in a browser; figures are in {figures})")
     if not flags.all:
         line(f"All tables: fairgym evaluate {shlex.quote(plain(out))} --all")

@@ -146,7 +146,7 @@ def print_summary(comparison: Comparison, setting: str = "", lines: int = LINES)
         for name, one in columns.items()
         if (parts := worse_off(env, one))
     ]
-    room = lines - taken - bool(better) - 1
+    room = lines - taken - bool(better) - 2  # the headings, and a last line
     kept = min(len(better), max(room - len(behind), (room + 1) // 2))
     blocks = {
         f"Compared with {reference}, where the 95% CI of the difference excludes 0:": better[:kept],
@@ -187,16 +187,28 @@ def _better_lines(rows: Sequence[Row], verdicts: Mapping[str, Mapping[str, str]]
             for one, words in VERDICTS.items()
         }
         titles = {words: several for words, several in titles.items() if several}
-        parts = ["no clear difference"]
-        for most in range(max(map(len, titles.values()), default=0), 0, -1):
-            parts = [f"{words} {_first(several, most)}" for words, several in titles.items()]
-            if len(f"  {name}: {'; '.join(parts)}") <= width():
+        if not titles:
+            yield f"  {name}: no clear difference"
+            continue
+        longest, count = max(map(len, titles.values())), len(titles)
+        shown = [[most] * count for most in range(longest, 0, -1)]
+        shown += [[1] * (count - last) + [0] * last for last in range(1, count + 1)]
+        text = ""
+        for numbers in shown:  # of titles in each part, until the line fits
+            parts = (
+                f"{words} {_first(several, most)}"
+                for (words, several), most in zip(titles.items(), numbers, strict=True)
+            )
+            text = f"  {name}: {'; '.join(parts)}"
+            if len(text) <= width():
                 break
-        yield fitting(f"  {name}: ", [parts[0], *(f"; {part}" for part in parts[1:])])
+        yield fitting(text, [""])
 
 
 def _first(names: Sequence[str], most: int) -> str:
     """The first names, and the number of the others."""
+    if not most:
+        return f"{len(names)} measure{'s' * (len(names) > 1)}"
     return ", ".join(names[:most]) + f" and {len(names) - most} more" * (len(names) > most)
 
 

@@ -109,7 +109,9 @@ def fitting(start: str, items: Sequence[str]) -> str:
         text = f"{start}{''.join(items[:count])}{more}"
         if len(plain(text)) <= width():
             return text
-    return f"{start}{''.join(items[:1])}{f' and {len(items) - 1} more' if len(items) > 1 else ''}"
+    more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+    text = plain(f"{start}{''.join(items[:1])}{more}")
+    return text if len(text) <= width() else f"{text[: width() - 1]}…"
 
 
 def fits(table: Table) -> bool:

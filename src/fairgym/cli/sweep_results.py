@@ -17,7 +17,7 @@ from fairgym.utils.files import require_folder, require_path, write_whole
 
 PROG = "fairgym sweep"
 RUN_ROWS, SETTING_ROWS = "run", "setting"
-_HEADS = {"on_front": "on the front"}
+_HEADS = {"on_front": "on the front", "share": "share of variance", "null_mean": "null mean"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -259,10 +259,10 @@ def print_effects(arguments: Sequence[str]) -> None:
         if share.undecidable:
             cell[-1] = "cannot tell"
     caption = (
-        "share: share of the variance over all runs that a setting explains; null mean and p:"
-        " permutation test over runs; clear: p ≤ .05"
+        "share of the variance over all runs that a setting explains; null mean and p: permutation"
+        " test over runs; clear: p ≤ .05"
     )
-    show(Table([name.replace("_", " ") for name in shown], cells, caption))
+    show(Table([_HEADS.get(name, name) for name in shown], cells, caption))
     if any(share.undecidable for share in every.shares):
         line(f"cannot tell: {UNDECIDABLE}")
     if not every.crossed:

@@ -48,7 +48,7 @@ class Several:
         if self.runs < 2:
             return ""
         elapsed = time.perf_counter() - self.began
-        text = f"{self.done} of {self.runs} runs have ended: elapsed {duration(elapsed)}"
+        text = f"{self.done} of {self.runs} runs done: elapsed {duration(elapsed)}"
         left = self.runs - self.done
         return (
             f"{text}, remaining about {duration(elapsed / self.done * left)}" if left > 0 else text

@@ -358,7 +358,7 @@ def test_a_run_without_checkpoint_has_no_policy(tmp_path):
 
 @pytest.mark.parametrize("after", range(0, 12, 3))
 def test_a_disk_that_fills_up(tmp_path, monkeypatch, after, results):
-    """Whatever cannot be written: one sentence, and the run goes on once there is room."""
+    """Failed writes raise one sentence, and the run continues once there is room."""
     sync, calls = os.fsync, iter(range(1000))
 
     def fsync(handle):

@@ -9,7 +9,7 @@ from fairgym.utils.registry import environments
 from fairgym.wrappers import augmented
 
 SHAPES = {"education": {"population": 200, "horizon": 6}}
-# Declared memories by name; and memories of one's own, where an environment declares none.
+# Declared memories by name; and custom memories, where an environment declares none.
 DECLARED = {
     "attention": "window",
     "bank_loans": "window",

@@ -1,4 +1,4 @@
-"""What adapters hand out, against rollouts, objectives and observations of fairgym itself."""
+"""Results of adapters against fairgym's own rollouts, objectives and observations."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def constant(env, actions):
 
 
 class Counting:
-    """A policy that remembers how often it has acted: its action is that number, over ten."""
+    """A policy that counts its actions: its action is that number divided by ten."""
 
     def __init__(self, space):
         self.space = space
@@ -330,14 +330,14 @@ def test_jaxmarl_steps_are_those_of_the_environment():
     actions, key = sampled(adapter, jax.random.key(4)), jax.random.key(5)
     seen, after, rewards, _, _ = adapter.step_env(key, state, actions)
     noise = jax.random.fold_in(jax.random.split(key)[1], 0)
-    truth, world, components, *_ = env.step(noise, state.play.state, actions, env.default_params)
+    truth, moved, components, *_ = env.step(noise, state.play.state, actions, env.default_params)
     for agent in env.agents:
         np.testing.assert_array_equal(
             seen[agent][: truth[agent].features.size], truth[agent].features.reshape(-1)
         )
         expected = Objective.direct_fair(env).step_reward(components, env.horizon)
         np.testing.assert_allclose(rewards[agent], expected, rtol=1e-5)
-    assert int(after.play.state.time) == int(world.time) == 1
+    assert int(after.play.state.time) == int(moved.time) == 1
 
 
 @pytest.mark.full

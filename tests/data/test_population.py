@@ -24,7 +24,7 @@ def copy(home):
 
 
 def reseal(folder, name, content):
-    """Replaces a file and its checksum alike."""
+    """Replaces a file and its checksum."""
     (folder / name).write_bytes(content)
     entries = json.loads((folder / "checksums.json").read_text())
     digest = hashlib.sha256(content).hexdigest()

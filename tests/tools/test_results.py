@@ -1,4 +1,4 @@
-"""The index of the results says of every page what the page says, and counts the checks."""
+"""The index of the results agrees with every page, and counts the checks."""
 
 from pathlib import Path
 
@@ -44,11 +44,11 @@ def test_the_index_is_that_of_the_pages():
 
 
 def test_the_verdict_of_every_page_is_that_of_its_checks():
-    verdicts = 0
+    counted = 0
     for path in FOLDER.glob("*.md"):
         page = path.read_text(encoding="utf-8")
         if "**Verdict: " in page:
             tally = results.checks_of(page)
             assert f"**Verdict: {tally.verdict}** ({tally.words}; " in page, path.name
-            verdicts += 1
-    assert verdicts > 20
+            counted += 1
+    assert counted > 20

@@ -65,7 +65,7 @@ def test_policies_are_measured_once_per_seed_and_setting(runs):
 
 
 def test_it_measures_what_evaluate_does(runs):
-    """Each policy with the same luck, and scored by the objective of its setting."""
+    """Each policy in the same episodes, scored by the objective of its setting."""
     first, direct, _ = compare(runs.items(), 4, seed=2, trace=True)
     env = TwoServers()
     for found in (first, direct):

@@ -24,32 +24,32 @@ from fairgym.algorithms import algorithms
 from toys import Toy
 from toy_algorithm import Toy as Walk
 
-@fairgym.register_environment("plug-world")
+@fairgym.register_environment("plug-env")
 @dataclasses.dataclass(frozen=True)
-class World(Toy):
-    """A world."""
+class Custom(Toy):
+    """A custom environment."""
 
 @algorithms.register("plug-walk")
 @dataclasses.dataclass(frozen=True)
 class Learner(Walk):
     """A walk."""
 '''
-GIVEN = {"environment": "plug-world", "algorithm": "plug-walk", "population": 12, "epochs": 1}
+GIVEN = {"environment": "plug-env", "algorithm": "plug-walk", "population": 12, "epochs": 1}
 GIVEN["fixed"] = {"split": "random"}
 
 
 def forget():
-    """What a fresh process does not know."""
+    """Remove what a fresh process would not have imported."""
     for name in [name for name in sys.modules if name.startswith("plug_")]:
         del sys.modules[name]
-    for registry, name in ((environments, "plug-world"), (algorithms, "plug-walk")):
+    for registry, name in ((environments, "plug-env"), (algorithms, "plug-walk")):
         registry._things.pop(name, None)
         registry._registered_by.pop(name, None)
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A current folder with a module of one's own, of which nothing stays."""
+    """A current folder with a custom module, removed afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "plug_mine.py").write_text(MODULE)
@@ -99,7 +99,7 @@ OWN_METRIC = {
 def test_a_run_with_a_class_of_metric_of_ones_own(
     page, here, own_metric_classes, monkeypatch, capsys
 ):
-    """Every command finds it anew, as a fresh process does."""
+    """Every command imports it again, as a fresh process does."""
     monkeypatch.setattr(devices, "configure", lambda: None)
     (here / "plug_metric.py").write_text(METRIC)
     (here / "own.json").write_text(json.dumps(OWN_METRIC))
@@ -138,7 +138,7 @@ def test_the_environment_and_the_algorithm_need_their_modules_each_once(here):
     try:
         needed = [
             needed_modules(RunConfig(environment, algorithm=algorithm))
-            for environment in ("plug-world", "loan")
+            for environment in ("plug-env", "loan")
             for algorithm in ("plug-walk", "plug-other", "f-macem")
         ]
     finally:
@@ -150,7 +150,7 @@ def test_the_environment_and_the_algorithm_need_their_modules_each_once(here):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A run of parts of one's own."""
+    """A run with custom parts."""
     home = tmp_path_factory.mktemp("home")
     (home / "plug_mine.py").write_text(MODULE)
     with pytest.MonkeyPatch.context() as patch:
@@ -176,7 +176,7 @@ def forge(run, **changes):
 def test_a_run_records_its_modules_and_finds_them_again(run):
     assert json.loads((run / "config.json").read_text())["imports"] == ["plug_mine"]
     again = load(run)
-    assert again.env.name == "toy" and again.config.environment == "plug-world"
+    assert again.env.name == "toy" and again.config.environment == "plug-env"
     assert set(again.policies) == {"level", "rank", "split"}
     done = train(again.config, run, resume=True)
     assert done.summary["epochs"] == 1
@@ -197,7 +197,7 @@ def test_a_run_of_fairgyms_own_parts_records_none(here, monkeypatch):
 def test_the_registering_module_is_recorded_not_that_of_the_class(here):
     """A class may be registered elsewhere than it is written."""
     (here / "plug_late.py").write_text(
-        "import fairgym\nfrom toys import Toy\nfairgym.register_environment('plug-world')(Toy)\n"
+        "import fairgym\nfrom toys import Toy\nfairgym.register_environment('plug-env')(Toy)\n"
     )
     (here / "plug_mine.py").write_text("import plug_late")
     config = {**GIVEN, "algorithm": "toy", "imports": ["plug_mine"]}
@@ -212,7 +212,7 @@ def test_a_missing_module_is_one_sentence(run, here):
     (here / "plug_mine.py").rename(here / "plug_renamed.py")
     with pytest.raises(
         FairgymError,
-        match=r"x needs the environment 'plug-world' and the algorithm 'plug-walk', from plug_mine,"
+        match=r"x needs the environment 'plug-env' and the algorithm 'plug-walk', from plug_mine,"
         r" but there is no module 'plug_mine' .*; give the module that registers it with",
     ):
         load(run)
@@ -223,7 +223,7 @@ def test_a_missing_module_is_one_sentence(run, here):
 
 def test_a_module_that_no_longer_registers_or_raises(run, here):
     (here / "plug_mine.py").write_text("")
-    with pytest.raises(FairgymError, match="but the environment 'plug-world' is still unknown"):
+    with pytest.raises(FairgymError, match="but the environment 'plug-env' is still unknown"):
         load(run)
     forget()
     (here / "plug_mine.py").write_text("1 / 0 # zero")
@@ -233,7 +233,7 @@ def test_a_module_that_no_longer_registers_or_raises(run, here):
 
 def test_what_a_script_registered_cannot_be_found_again(run):
     forge(run, imports=["__main__"])
-    with pytest.raises(FairgymError, match="'plug-world' was registered by a script, which no"):
+    with pytest.raises(FairgymError, match="'plug-env' was registered by a script, which no"):
         load(run)
 
 
@@ -294,7 +294,7 @@ def test_a_rule_is_not_looked_for_in_the_run(run, here):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("later: 'Missing' = 3", "fields of World cannot be read .NameError: .*'Missing'"),
+        ("later: 'Missing' = 3", "fields of Custom cannot be read .NameError: .*'Missing'"),
         (
             "default_params = {'a': 1}",
             "default_params of toy must be of a subclass of .*, got dict",
@@ -302,7 +302,7 @@ def test_a_rule_is_not_looked_for_in_the_run(run, here):
     ],
 )
 def test_what_others_got_wrong_is_one_sentence(lines, message, here):
-    (here / "plug_mine.py").write_text(MODULE.replace('"""A world."""', lines))
+    (here / "plug_mine.py").write_text(MODULE.replace('"""A custom environment."""', lines))
     with pytest.raises(FairgymError, match=message):
         RunConfig.from_mapping({**GIVEN, "imports": ["plug_mine"]})
 

@@ -233,7 +233,7 @@ def test_only_one_process_trains_in_a_folder(tmp_path):
     train(toy_config(), tmp_path / "x")
 
 
-# ------------------------------------------------------------------ cut off and resumed
+# ------------------------------------------------------------------ interrupted and resumed
 
 
 # What is replaced so that a training is killed, and when.
@@ -361,7 +361,7 @@ def test_a_run_without_checkpoint_has_no_policy(tmp_path):
 
 @pytest.mark.parametrize("after", range(0, 12, 3))
 def test_a_disk_that_fills_up(tmp_path, monkeypatch, after, results):
-    """Whatever cannot be written: one sentence, and the run goes on once there is room."""
+    """Failed writes raise one sentence, and the run continues once there is room."""
     sync, calls = os.fsync, iter(range(1000))
 
     def fsync(handle):

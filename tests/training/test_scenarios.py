@@ -1,4 +1,4 @@
-"""Scenarios: the same people and luck, differences by pairs, files, and what is refused."""
+"""Scenarios: the same episodes, paired differences, files, and refusals."""
 
 import dataclasses
 from functools import cached_property
@@ -35,7 +35,7 @@ def scenario(name, fixed=(), params=(), **more):
 
 @pytest.fixture(scope="module")
 def simulated():
-    """Relief, dearer deposits and nothing at all, against everybody admitted without relief."""
+    """Relief, higher deposit rates and no change, against everybody admitted without relief."""
     return simulate(
         "loan",
         [
@@ -257,7 +257,7 @@ def test_the_default_baseline_is_one_in_which_somebody_decides():
 
 
 def test_states_are_told_as_means_over_the_steps():
-    """Sums of people insured in each month are no number of people."""
+    """Sums of people insured in each month are not a number of people."""
     told = {(q.kind, q.name, q.group): q for q in quantities(fairgym.make("health", population=60))}
     insured = told["count", "insured", "South"]
     assert (insured.title, insured.unit) == ("people insured, on average", "people")

@@ -16,7 +16,7 @@ from fairgym.statistics.survival import wait_ages
 from fairgym.training import evaluate
 from fairgym.training._measuring import medians
 
-WORLDS: dict[str, dict[str, Any]] = {
+SYSTEMS: dict[str, dict[str, Any]] = {
     "loan": {"population": 150, "horizon": 30},
     "two banks": {"population": 150, "horizon": 30, "banks": 2},
     "health": {"population": 150, "horizon": 12},
@@ -33,12 +33,12 @@ def test_medians_are_those_of_numpy():
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.fixture(scope="module", params=in_tiers(WORLDS, "loan"))
+@pytest.fixture(scope="module", params=in_tiers(SYSTEMS, "loan"))
 def lived(request):
     """An environment, its policies, two episodes measured, and plain rollouts of the same."""
-    world = request.param
-    env = fairgym.make(world if world == "health" else "loan", **WORLDS[world])
-    since = "ill_since" if world == "health" else "waiting_since"
+    name = request.param
+    env = fairgym.make(name if name == "health" else "loan", **SYSTEMS[name])
+    since = "ill_since" if name == "health" else "waiting_since"
     policies = fixed_policies(env, next(iter(env.spec.baselines.values())))
     key = jax.random.key(3)
     given = (env, env.default_params, policies, key, 2)

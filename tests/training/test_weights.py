@@ -1,4 +1,4 @@
-"""Weights and metrics of one's own, from the configuration to the report."""
+"""Custom weights and metrics, from the configuration to the report."""
 
 import dataclasses
 import json
@@ -222,7 +222,7 @@ class TestRuns:
         assert results(tmp_path / "x") == results(further.folder)
 
     def test_runs_side_by_side_are_measured_alike(self, tmp_path):
-        """One brings metrics along that the other one lacks."""
+        """One objective has metrics that the other one lacks."""
         plain = train(walk(), tmp_path / "plain")
         further = train(walk(objective=QUEUES), tmp_path / "further")
         runs = load_runs(plain.folder, further.folder)

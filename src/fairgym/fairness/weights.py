@@ -37,7 +37,8 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
         return published(env)
     if is_welfare(name):
         return {name: 1.0}
-    if hint := did_you_mean(name, (*KINDS, HALF_DIRECT, PUBLISHED)):
+    names = (*KINDS, HALF_DIRECT, PUBLISHED)
+    if hint := did_you_mean(name, names):
         raise FairgymError(f"unknown objective {name!r}{hint}")
     kind, _, rest = name.partition(":")
     if kind == OWN and rest in env.agents:

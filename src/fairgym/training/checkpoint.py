@@ -18,7 +18,7 @@ MARK = "fairgym-arrays-2"
 
 
 class OtherConfiguration(FairgymError):
-    """Error: the arrays belong to another configuration than that of config.json."""
+    """Arrays that belong to another configuration than that of config.json."""
 
 
 def encode(tree: PyTree, **about: object) -> bytes:
@@ -126,7 +126,7 @@ class Checkpoints:
     ) -> tuple[Any, int] | None:
         """Return the newest intact state of at most this many epochs with its epoch, or None.
 
-        Files that are damaged, or ahead of the log of metrics, are skipped.
+        Files that are damaged, or later than the log of metrics, are skipped.
 
         Raises:
             OtherConfiguration: If a checkpoint was made with another configuration.

@@ -1,4 +1,4 @@
-"""Contact networks: the karate club against networkx, and graphs of one's own."""
+"""Contact networks: the karate club against networkx, and custom graphs."""
 
 import sys
 

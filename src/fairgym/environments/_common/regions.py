@@ -20,7 +20,9 @@ class RegionParams(SampledParams):
     """Parameters of environments in which a planner gives money to regions."""
 
     improve_gain: Number = fraction(
-        0.4, "Most that money adds to the probability of improving, R (table 8).", per="region"
+        0.4,
+        "Largest increase R of the probability of improving through money (table 8).",
+        per="region",
     )
     improve_slope: Number = param(
         16.0,

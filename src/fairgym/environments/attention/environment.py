@@ -66,7 +66,9 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
         "Whether to use the numbers of Xu et al. (2024), with which the units cannot hold down all"
         " rates.",
     )
-    horizon: int = param(1_000, "Number of steps.", low=1, high=100_000)
+    horizon: int = param(
+        1_000, "Time limit in steps, after which an episode is truncated.", low=1, high=100_000
+    )
 
     def __post_init__(self) -> None:
         """Check the arguments and fill in the number of units."""

@@ -41,7 +41,7 @@ class Divider(eqx.Module):
 
 @rules.register("cover-sites")
 class CoverSites(Divider):
-    """Send units to the places in turn; each step continues where the last one stopped.
+    """A rule that sends units to the places in turn and continues where the last step stopped.
 
     With at least as many units as places, every place has one in every step, and the rest rotates.
     In the long run all places receive the same number. The rule keeps count in its hidden state.
@@ -62,7 +62,7 @@ class CoverSites(Divider):
 
 @rules.register("proportional")
 class Proportional(Divider):
-    """Send units in proportion to the incidents observed at each place, evenly if there are none.
+    """A rule that sends units in proportion to observed incidents, evenly if there are none.
 
     Attributes:
         columns: Columns of the incidents, one for each observed step.

@@ -72,7 +72,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     population: int = number_of_people(10_000)
     horizon: int = number_of_steps(
-        100, "Semesters T after which an episode is truncated (100 in the paper)."
+        100, "Time limit T in semesters, after which an episode is truncated (100 in the paper)."
     )
     applicants: int | None = people_per_step(
         "People sampled from the tertiary population each semester, N_1; 2% by default."

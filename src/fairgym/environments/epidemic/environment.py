@@ -109,7 +109,9 @@ class Epidemic(
         low=0,
         high=MOST_PEOPLE,
     )
-    horizon: int = param(20, "Number of steps.", low=1, high=100_000)
+    horizon: int = param(
+        20, "Time limit in steps, after which an episode is truncated.", low=1, high=100_000
+    )
     shows_contacts: bool = param(
         False,
         "Whether the clinic observes everybody's number of infected contacts.",

@@ -12,7 +12,7 @@ from fairgym.utils.registry import rules
 
 
 class Vaccinator(Chooser):
-    """Base rule: choose the person of highest merit among those present.
+    """Base of rules that choose the person of highest merit among those present.
 
     The first of ties is chosen. If nobody is present (susceptible), nobody is chosen.
 
@@ -20,14 +20,14 @@ class Vaccinator(Chooser):
         contacts: 1 where two people meet, 0 elsewhere.
         goes_on: Whether to choose among everybody once nobody is present, as in the code of Hu,
             Lear and Zhang (2023). Such vaccines are wasted.
-        column_seen: Column of the feature that the rule uses.
+        feature_column: Column of the feature that the rule uses.
     """
 
-    sees: ClassVar[str] = ""  # further feature that the rule uses
+    feature: ClassVar[str] = ""  # further feature that the rule uses
 
     contacts: Float[Array, "rows rows"]
     goes_on: bool = eqx.field(static=True)
-    column_seen: int = eqx.field(static=True)
+    feature_column: int = eqx.field(static=True)
 
     def __init__(
         self, env: Environment, agent: str, params: Params | None = None, *, goes_on: bool = False
@@ -52,7 +52,7 @@ class Vaccinator(Chooser):
                 f" as epidemic; {env.name} has no contact_matrix"
             )
         self.contacts, self.goes_on = jnp.asarray(contacts), goes_on
-        self.column_seen = column_of(env, agent, self.sees) if self.sees else -1
+        self.feature_column = column_of(env, agent, self.feature) if self.feature else -1
 
     def merit(self, observation: Entities) -> Float[Array, " rows"]:
         """Return each row's merit; the highest is chosen."""
@@ -68,7 +68,7 @@ class Vaccinator(Chooser):
 
 @rules.register("highest-degree")
 class HighestDegree(Vaccinator):
-    """Vaccinate the susceptible person with most contacts, infected or not.
+    """A rule that vaccinates the susceptible person with most contacts, infected or not.
 
     This is "Max" in the code of Hu, Lear and Zhang (2023). Their text counts infected contacts, as
     the rule "most-exposed" does.
@@ -81,14 +81,14 @@ class HighestDegree(Vaccinator):
 
 @rules.register("most-exposed")
 class MostExposed(Vaccinator):
-    """Vaccinate the susceptible person with most infected contacts.
+    """A rule that vaccinates the susceptible person with most infected contacts.
 
     This is "Max" in the text of Hu, Lear and Zhang (2023, section VI-C).
     """
 
-    sees: ClassVar[str] = "infected"
+    feature: ClassVar[str] = "infected"
 
     def merit(self, observation: Entities) -> Float[Array, " rows"]:
         """Return the number of infected contacts."""
-        infected = observation.features[:, self.column_seen]
+        infected = observation.features[:, self.feature_column]
         return jnp.dot(self.contacts, infected, precision="highest")

@@ -60,7 +60,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     population: int = number_of_people(10_000)
     horizon: int = number_of_steps(
-        100, "Months T after which an episode is truncated (100 in the paper)."
+        100, "Time limit T in months, after which an episode is truncated (100 in the paper)."
     )
     decision_period: int = number_of_steps(
         6, "Months k between two actions of the insurer and of the planner."

@@ -40,7 +40,7 @@ def open_cycle(
     params: HealthParams,
     period: int,
 ) -> HealthState:
-    """Steps 1 and 8, every `period` months: budget, offers and coverage; building begins."""
+    """Step 1, every `period` months: budget, offers and coverage; and step 8: begin building."""
     changed = lax.cond(
         state.time % period == 0,
         lambda: _new_cycle(noise, state, actions, params, period),

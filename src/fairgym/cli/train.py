@@ -321,8 +321,8 @@ def begun(out: str | Path) -> bool:
 
 def _nothing_to_resume(out: str | Path) -> FairgymError:
     return FairgymError(
-        f"{out} holds no run to resume; out takes the folder of a run, or leave out --resume to"
-        " start a new one"
+        f"{out} holds no run to resume; out takes the folder of one; without --resume a new run"
+        " starts"
     )
 
 

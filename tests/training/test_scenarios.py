@@ -383,7 +383,10 @@ BAD = [
         lambda: scenario("a", params={"rate": 1}).build("loan"),
         "scenario 'a': unknown parameter 'rate'.*deposit_rate",
     ),
-    (lambda: scenario("a", params={"deposit_rate": 2}).build("loan"), "'a': .*deposit_rate is 2"),
+    (
+        lambda: scenario("a", params={"deposit_rate": 2}).build("loan"),
+        "'a': .*deposit_rate must be a number from 0 to 1, got 2",
+    ),
     (lambda: scenario("a", params={"deposit_rate": "x"}).build("loan"), "'a': .*deposit_rate.*'x'"),
     (
         lambda: Scenario("a", environment_args={"people": 3}).build("loan"),

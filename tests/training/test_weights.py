@@ -317,11 +317,14 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("objective", "message"),
         [
-            ("--objective profits=1", "weighs 'profits', which is no metric of loan"),
-            ("--objective insured_rate=1", "no metric of loan; there are: profit"),
+            ("--objective profits=1", "unknown metric 'profits' .*; did you mean 'profit'"),
+            (
+                "--objective insured_rate=1",
+                "unknown metric 'insured_rate' in the objective for loan",
+            ),
             ("--objective profit=much", "must be METRIC=NUMBER, got 'profit=much'"),
             ("--objective =", "must be METRIC=NUMBER, got '='"),
-            ("--agent-objective admissions=profits=1", "no metric of loan"),
+            ("--agent-objective admissions=profits=1", "unknown metric 'profits'"),
             ("{}", "without a weight"),
             ("{profit: a lot}", "weight of 'profit' must be a number.*got 'a lot'"),
             ("{profit: .inf}", "weight of 'profit' must be a number.*got inf"),

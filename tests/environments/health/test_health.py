@@ -94,7 +94,9 @@ def test_an_unknown_source_is_named():
     ("field", "value"), [("planner_budget", 0.0), ("illness_risk", 1.5), ("bed_cost", float("nan"))]
 )
 def test_a_bad_parameter_is_named(env, field, value):
-    with pytest.raises(FairgymError, match=rf"HealthParams.{field} is"):
+    with pytest.raises(
+        FairgymError, match=rf"HealthParams.{field} must be a number from .*, got {value}"
+    ):
         env.default_params.replace(**{field: value})
 
 

@@ -137,7 +137,7 @@ TRAIN = [
     ("train loan --resume --overwrite --out x", "resume and overwrite cannot both be set"),
     (
         "train loan --resume --out typo",
-        "typo holds no run to resume; out takes the folder of a run",
+        "typo holds no run to resume; give the folder of one",
     ),
     ("train --resume --out typo", "typo holds no run to resume"),
     ("train loan --resume --seeds 0:3 --out typo", "typo holds no run to resume"),
@@ -888,7 +888,7 @@ def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
     capsys.readouterr()
     assert main([*demo, "--epochs", "3"]) == 2
     err = capsys.readouterr().err
-    assert "epochs is 3, but the run in d has 2; out takes a new folder" in err
+    assert "epochs is 3, but the run in d has 2; give a new folder" in err
 
 
 def test_report_takes_a_folder_of_seeds(run, monkeypatch, capsys):

@@ -240,7 +240,7 @@ def test_settings_that_change_together_are_one_and_what_is_missing_is_told():
     assert [one.factor for one in found.shares] == ["a and b", "seeds"]
     assert found.constant == ["metrics/y"] and found.crossed
     assert not effects(planted(1.0)[1:], NAMES, ["score"]).crossed
-    with pytest.raises(FairgymError, match="2 runs are finished; effects takes at least three"):
+    with pytest.raises(FairgymError, match="2 runs are finished; effects needs at least three"):
         effects(rows[:2], NAMES, ["score"])
 
 

@@ -92,7 +92,7 @@ def test_settings_reach_the_configurations():
     [
         ({"grids": {}}, "unknown part 'grids'; did you mean 'grid'"),
         ({"grid": {"horizon": 3}}, "grid.horizon must be a list of values, got a number"),
-        ({"grid": {"horizon": []}}, "grid.horizon is an empty list"),
+        ({"grid": {"horizon": []}}, "grid.horizon must be a list of values, got an empty list"),
         ({"grid": [3]}, "grid must be names with values, got a list"),
         ({"zip": {"horizon": [3, 4], "hidden": [2]}}, r"different lengths \(horizon 2, hidden 1\)"),
         ({"grid": {"hidden": [2]}, "list": [{"hidden": 3}]}, "'hidden' is in two of grid, zip"),
@@ -103,9 +103,9 @@ def test_settings_reach_the_configurations():
         ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn'; did you mean 'horizon'"),
         ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon must be a whole number.*got 'x'"),
         ({"seeds": "3:"}, "seeds must be START:STOP.*got '3:'"),
-        ({"seeds": [1, 1]}, "seeds is .1, 1."),
-        ({"seeds": [-1]}, "seeds is .-1."),
-        ({"seeds": "3:3"}, "seeds is '3:3'"),
+        ({"seeds": [1, 1]}, "seeds must be START:STOP .*, got .1, 1."),
+        ({"seeds": [-1]}, "seeds must be START:STOP .*, got .-1."),
+        ({"seeds": "3:3"}, "seeds must be START:STOP .*, got '3:3'"),
         ({"grid": {"epochs": list(range(1, 2_000))}, "seeds": "0:60"}, "more than 100,000 runs"),
     ],
 )
@@ -529,7 +529,7 @@ def test_status_is_watched_until_all_is_finished(tmp_path, monkeypatch, capsys):
     [
         (["table", "--rows", "seed"], "rows must be run or setting.*got 'seed'"),
         (["table", "--episodes", "-1"], "episodes must be a whole number from 0 to .*, got -1"),
-        (["pareto", "--x", "score"], "x is 'score', y is None; pareto takes two"),
+        (["pareto", "--x", "score"], "x is 'score', y is None; pareto needs two"),
         (["pareto", "--x", "score", "--y", "profit"], "y must be one of .*got 'profit'"),
         (
             ["pareto", "--x", "score", "--y", "score", "--reference", "1"],

@@ -216,7 +216,7 @@ class TestRuns:
             train(config, tmp_path / "x", progress=stopped)
         other = {**QUEUES, "weights": {"waiting": 1, "worst_served": 3}}
         for objective in (other, "uniform", {"waiting": 1, "served_gap": 2}):
-            with pytest.raises(FairgymError, match=r"objective.* resume takes the same"):
+            with pytest.raises(FairgymError, match=r"objective.* resume needs the same"):
                 train(dataclasses.replace(small, objective=objective), tmp_path / "x", resume=True)
         train(config, tmp_path / "x", resume=True)
         assert results(tmp_path / "x") == results(further.folder)

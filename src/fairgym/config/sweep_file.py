@@ -150,7 +150,7 @@ def _lists(parts: Mapping[str, object], name: str) -> Mapping[str, Sequence[obje
 def _tables(parts: Mapping[str, object], name: str) -> Sequence[Mapping[str, object]]:
     found = parts.get(name, [])
     if not isinstance(found, list) or not all(isinstance(one, Mapping) and one for one in found):
-        raise FairgymError(f"{name} takes a list of tables, each with names and values")
+        raise FairgymError(f"{name} must be a list of tables, each with names and values")
     return found
 
 

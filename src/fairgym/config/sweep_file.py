@@ -142,7 +142,9 @@ def _lists(parts: Mapping[str, object], name: str) -> Mapping[str, Sequence[obje
     for setting, values in _table(parts, name).items():
         if not isinstance(values, list) or not values:
             given = "an empty list" if values == [] else describe(values)
-            raise FairgymError(f"{name}.{setting} must be a list of values, got {given}")
+            raise FairgymError(
+                f"{name}.{setting} must be a list of one or more values, got {given}"
+            )
         found[setting] = values
     return found
 

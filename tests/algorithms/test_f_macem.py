@@ -67,12 +67,12 @@ def same_bits(a, b):
 
 
 @eqx.filter_jit
-def scores_by_hand(state, candidates, luck):
-    """The score of every candidate under each agent's objective; all have the same luck."""
+def scores_by_hand(state, candidates, key):
+    """The score of every candidate under each agent's objective; all have the same key."""
 
     def one(trainable):
         policies = eqx.combine(trainable, state.static) | state.fixed
-        totals = fairgym.rollout(ENV, state.params, policies, luck).totals
+        totals = fairgym.rollout(ENV, state.params, policies, key).totals
         return [
             objective.score(totals, None, multipliers)
             for (_, objective), multipliers in zip(state.objectives, state.multipliers, strict=True)
@@ -99,8 +99,8 @@ def test_an_epoch_is_the_algorithm(apart):
         [m + s * z.reshape(50, *m.shape) for m, s, z in zip(mean, spread, draws, strict=True)],
     )
     # run
-    luck = jax.random.split(episode_key, 50)[0]
-    scores = [np.asarray(own) for own in scores_by_hand(start, candidates, luck)]
+    shared_key = jax.random.split(episode_key, 50)[0]
+    scores = [np.asarray(own) for own in scores_by_hand(start, candidates, shared_key)]
     # rank and fit
     keep, floor = 0.1, 0.05
     for agent, own in zip(("level", "split"), scores, strict=True):
@@ -196,13 +196,13 @@ def test_a_bound_is_kept_at_little_cost(apart):
 
 
 def spread_of_equals(learner, state):
-    """How far candidates that are all one policy differ in an epoch: what luck does."""
+    """Spread of the scores in an epoch whose candidates are all the same policy."""
     equal = state.replace(spread=jax.tree.map(jnp.zeros_like, state.spread))
     _, log = learner.update(equal)
     return float(log["candidates/objective_best"] - log["candidates/objective"])
 
 
-def test_candidates_differ_in_luck_unless_it_is_common(learned):
+def test_candidates_differ_in_noise_unless_it_is_common(learned):
     """Levels depend on the people drawn; with common random numbers (above) nothing differs."""
     assert spread_of_equals(LEARNER, learned[0][0][-1]) > 1e-6
 

@@ -72,7 +72,7 @@ def test_the_target_of_f_maddpg_is_the_bellman_equation(begun):
     going_on = 1.0 - np.asarray(step.done, float)
     assert set(going_on.reshape(-1)) == {0.0, 1.0}
     aim = np.asarray(step.rewards) + 0.99 * going_on[..., None] * level
-    assert float(found["explained_variance"]) == pytest.approx(0.0, abs=1e-3), "it foresees nothing"
+    assert float(found["explained_variance"]) == pytest.approx(0.0, abs=1e-3), "it explains nothing"
     target = np.abs(aim)
     error = np.mean(np.where(target <= 1, 0.5 * target**2, target - 0.5))
     np.testing.assert_allclose(found["value_error"], error, rtol=1e-5)

@@ -50,7 +50,7 @@ def stepped(learner, state, key):
 
 @eqx.filter_jit
 def remembering(env, objective, key, transition, memory):
-    """A step under the same noise from a state that remembers something else, rewarded as usual."""
+    """A step with the same noise from a state with another memory, with its usual reward."""
     before = AugmentedState(transition.before.state.env_state, memory)
     _, end = AutoReset(env).step_autoreset(key, before, {"server": transition.action}, PARAMS)
     schemes = {n: j.replace(status=memory) for n, j in transition.before.scheme_states[0].items()}
@@ -59,7 +59,7 @@ def remembering(env, objective, key, transition, memory):
     return env.observe(before, PARAMS)["server"], after, reward, end.final_state.memory
 
 
-def test_counterfactual_experiences_are_those_of_a_world_that_remembers_something_else():
+def test_counterfactual_experiences_are_those_of_a_state_with_another_memory():
     state, wasted = begun(TABULAR, objective=MIXED), 0
     for number in range(8):
         before = np.asarray(state.rollout.state.memory)

@@ -39,7 +39,7 @@ def values(learner, state, env, numbers):
 
 @pytest.mark.parametrize(("bootstraps", "value"), [(True, 1.8), (False, 0.9)])
 def test_a_bandit_and_what_comes_after_its_only_step(bootstraps, value):
-    """Each episode is cut off after a step: 0.9 for ever, or once."""
+    """Each episode is truncated after a step: 0.9 for ever, or once."""
     learner, state, log = trained(
         "ppo",
         Bandit(),

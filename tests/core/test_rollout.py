@@ -17,7 +17,7 @@ from fairgym.policies import Function, Random, equivariant
 
 @dataclasses.dataclass(frozen=True)
 class Fated(Toy):
-    """The same luck whatever the key, another at every step: episodes can be replayed by hand."""
+    """The same noise for every key, another at every step: episodes can be replayed by hand."""
 
     def initial_state(self, key, params):
         return super().initial_state(jax.random.key(5), params)
@@ -128,7 +128,7 @@ def test_what_is_watched_is_the_state_of_every_moment():
 
 
 class Lucky(Toy):
-    """The luck of each step is what `gain` counts; `treated` tells what "level" drew."""
+    """The noise of each step is what `gain` counts; `treated` tells what "level" drew."""
 
     def transition(self, noise, state, actions, params):
         state, components, ended = super().transition(noise, state, actions, params)
@@ -152,13 +152,13 @@ class TestKeys:
         one, two = (self.trace(jax.random.key(3)) for _ in range(2))
         assert jax.tree.all(jax.tree.map(lambda a, b: jnp.array_equal(a, b), one, two))
 
-    def test_every_step_and_every_key_has_luck_of_its_own(self):
+    def test_every_step_and_every_key_has_its_own_noise(self):
         traces = [self.trace(jax.random.key(s)).trace for s in range(3)]
         for name in ("gain", "treated"):  # what the noise and what the policies draw
             drawn = np.stack([getattr(trace, name) for trace in traces])
             assert len(np.unique(drawn)) == drawn.size, name
 
-    def test_agents_do_not_share_their_luck(self):
+    def test_agents_do_not_share_their_noise(self):
         """`split` is divided by its sum; had both the same key, so would be `level`."""
         episode = self.trace(KEY, PARAMS.replace(last_step=jnp.float32(1.0)))
         level, split = episode.mean_actions["level"], episode.mean_actions["split"]

@@ -63,7 +63,7 @@ def test_everybody_eligible_is_as_likely(how):
     np.testing.assert_allclose(counts[np.asarray(eligible)] / trials, 0.4, atol=5 * error)
 
 
-def test_a_clear_winner_needs_no_luck():
+def test_a_clear_winner_needs_no_tie_break():
     score = jnp.array([0.1, 0.9, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0])
     eligible = jnp.ones(N, bool)
     served = [
@@ -157,7 +157,7 @@ def test_many_people_and_places(kind):
 
 @settings(max_examples=100)
 @given(flags, groups, places)
-def test_equal_scores_and_equal_luck_still_fill_the_places_exactly(eligible, group, places):
+def test_equal_scores_and_priorities_still_fill_the_places_exactly(eligible, group, places):
     eligible, group = np.array(eligible), np.array(group)
     found = fill(np.zeros(N), eligible, group, places, np.zeros(N))
     assert not np.any(found & ~eligible)
@@ -196,6 +196,6 @@ def test_places_are_filled_the_same_under_vmap():
 def test_both_zeros_are_one_score():
     score, one = np.array([0.0, -0.0] + [0.0] * 7), np.array([True, True] + [False] * 7)
     for priority in ([0.1, 0.9], [0.9, 0.1]):
-        luck = np.array(priority + [0.0] * 7)
-        found = fill(score, one, np.zeros(N), [1, 0, 0], luck)
+        draws = np.array(priority + [0.0] * 7)
+        found = fill(score, one, np.zeros(N), [1, 0, 0], draws)
         assert found[:2].tolist() == [priority[0] > 0.5, priority[1] > 0.5]

@@ -102,12 +102,12 @@ class House(Room):
         return state, HouseComponents(heat=heat), state.time >= 5
 
 
-def test_the_world_is_the_one_inside_and_the_memory_its_fold():
+def test_the_state_is_the_inner_one_and_the_memory_accumulates():
     """In the steps of an environment with rows that memory and people share."""
     inside, params = House(), House().default_params
     env = augmented(inside, "heat")
     seen, state = env.reset(KEY, params)
-    seen_inside, world = inside.reset(KEY, params)
+    seen_inside, inner_state = inside.reset(KEY, params)
     sums = np.zeros(3, np.float32)
     for number in range(4):
         np.testing.assert_array_equal(
@@ -116,18 +116,18 @@ def test_the_world_is_the_one_inside_and_the_memory_its_fold():
         np.testing.assert_array_equal(seen["heater"].features[:, 1], sums * [1, 1, 0])
         np.testing.assert_array_equal(seen["heater"].context, seen_inside["heater"].context)
         assert bool(env.observation_space("heater").contains(seen["heater"]))
-        assert eqx.tree_equal(state.env_state, world) and state.time == number
+        assert eqx.tree_equal(state.env_state, inner_state) and state.time == number
         np.testing.assert_array_equal(state.memory, sums)
         key = jax.random.fold_in(KEY, number)
         action = {"heater": jax.random.uniform(key, (3,))}
         seen, state, components, *rest = env.step(key, state, action, params)
-        seen_inside, world, *rest_inside = inside.step(key, world, action, params)
+        seen_inside, inner_state, *rest_inside = inside.step(key, inner_state, action, params)
         assert eqx.tree_equal([components, *rest], rest_inside)
         sums += np.asarray(components.heat)
     assert sums[2] > 0.1
 
 
-def test_any_memory_can_be_shown_in_a_world():
+def test_any_memory_can_be_shown_in_a_state():
     env, params = augmented(House(), "heat"), House().default_params
     state = env.initial_state(KEY, params)
     others = jnp.arange(12.0).reshape(4, 3)

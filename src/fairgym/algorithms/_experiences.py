@@ -215,12 +215,12 @@ def check_memory(
                 f"the scheme {scheme_name!r} is not a sum over steps (reward-like); {name} needs"
                 " one that is, such as Scheme.anytime"
             )
-        if not _tells(memory, scheme, like):
+        if not _determines_rewards(memory, scheme, like):
             raise FairgymError(
                 f"the memory {memory} does not determine the reward of the scheme {scheme_name!r};"
                 f" {name} needs a memory that does, such as full"
             )
-        if scheme.when not in [one.memory for one in found] and _looks_back(scheme.when, like):
+        if scheme.when not in [one.memory for one in found] and _depends_on_past(scheme.when, like):
             raise FairgymError(
                 f"the filter {scheme.when} of the scheme {scheme_name!r} depends on earlier steps;"
                 f" {name} needs a filter of the current step, or one that agents observe as a"
@@ -235,7 +235,7 @@ def _random_rows(like: PyTree) -> Iterator[Any]:
         yield jax.tree.map(lambda x: jnp.asarray(random.integers(0, 3, np.shape(x)), x.dtype), like)
 
 
-def _looks_back(when: Any, like: PyTree) -> bool:
+def _depends_on_past(when: Any, like: PyTree) -> bool:
     """Return True if the state of a filter after a step depends on earlier steps."""
     start = past = when.initial(like)
     for row in _random_rows(like):
@@ -246,7 +246,7 @@ def _looks_back(when: Any, like: PyTree) -> bool:
     return False
 
 
-def _tells(memory: PyTree, scheme: Any, like: PyTree) -> bool:
+def _determines_rewards(memory: PyTree, scheme: Any, like: PyTree) -> bool:
     """Return True if the memory's status and the scheme's give the same W on random steps."""
     remembered, scheme_states = memory.initial(like), scheme.initial(like)
     for row in _random_rows(like):

@@ -121,7 +121,7 @@ class GradientLearner(Epochs[StateT]):
 
     episodes_per_epoch: int = param(
         100,
-        "Environment steps per epoch, in units of the episode length.",
+        "Environment steps per epoch, as a number of full episodes.",
         low=1,
         high=MOST_EPISODES,
     )
@@ -138,7 +138,7 @@ class GradientLearner(Epochs[StateT]):
         low=0,
     )
     max_grad_norm: float = param(
-        0.5, "Maximum gradient norm; larger gradients are clipped.", low=0, above=True
+        0.5, "Maximum gradient norm; larger gradients are scaled down.", low=0, above=True
     )
     hidden: int = param(32, "Hidden units of equivariant policies.", low=1, high=LARGEST_WIDTH)
     critic_hidden: int = param(

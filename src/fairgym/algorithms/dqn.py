@@ -88,7 +88,7 @@ class Dqn(QLearner[DqnState]):
     )
     episodes_per_epoch: int = param(
         10,
-        "Environment steps per epoch, in units of the episode length.",
+        "Environment steps per epoch, as a number of full episodes.",
         low=1,
         high=MOST_EPISODES,
     )

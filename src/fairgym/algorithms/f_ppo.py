@@ -102,9 +102,8 @@ class FPpo(FairnessMeasures, Ppo):
         """Return the threshold in this round, counted from 0."""
         since = jnp.maximum(rounds - self.threshold_start, 0).astype(jnp.float32)
         rate = self.threshold_rate
-        power = (
-            jnp.float32(rate) ** since if rate else jnp.float32(0.0)
-        )  # full threshold at once, not 0^0 = 1
+        # a rate of 0 gives the full threshold at once: 0^0 would be 1
+        power = jnp.float32(rate) ** since if rate else jnp.float32(0.0)
         if self.threshold_schedule == "saturating":
             risen = self.threshold * (1.0 - power)
         else:

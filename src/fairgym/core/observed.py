@@ -111,7 +111,7 @@ class EntitySpace:
     """Observations of one agent: up to `capacity` people, and a context.
 
     Attributes:
-        capacity: Number of rows, enough for all people that the agent can observe.
+        capacity: Smallest number of rows that is always sufficient.
         features: Columns of `Entities.features`.
         context: Elements of `Entities.context`.
 

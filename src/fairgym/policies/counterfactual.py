@@ -82,17 +82,17 @@ def group_flips(
     require_agents(env, policies, "policy")
     found = {}
     group = np.asarray(state.group)
-    for agent, seen in env.observe(state, params).items():
+    for agent, observation in env.observe(state, params).items():
         policy, key = policies[agent], jax.random.fold_in(key, 1)
         if isinstance(policy, RecurrentPolicy):
             raise FairgymError(
                 f"the policy of {agent!r} has a hidden state; group flips need policies without one"
             )
         features = env.observation_space(agent).features
-        telling = np.flatnonzero([feature.tells_group for feature in features])
-        if not isinstance(env.action_space(agent), PerEntity) or not telling.size:
+        group_columns = np.flatnonzero([feature.tells_group for feature in features])
+        if not isinstance(env.action_space(agent), PerEntity) or not group_columns.size:
             continue
-        mask = np.asarray(seen.mask)
+        mask = np.asarray(observation.mask)
         # rows are people in order, except for agents that observe applicants
         of_rows = group[np.asarray(state.applicants)] if mask.size < group.size else group
         present = np.flatnonzero(mask)
@@ -101,7 +101,7 @@ def group_flips(
         if not chosen.size:
             continue
         pairs = jnp.asarray(chosen), jnp.asarray(donors)
-        own, flipped = _decide(policy, seen, *pairs, tuple(map(int, telling)), key)
+        own, flipped = _decide(policy, observation, *pairs, tuple(map(int, group_columns)), key)
         found[agent] = Flips(np.asarray(own), np.asarray(flipped), of_rows[chosen])
     return found
 
@@ -120,17 +120,17 @@ def _pairs(
 @eqx.filter_jit
 def _decide(
     policy: Policy,
-    seen: Entities,
+    observation: Entities,
     chosen: Int[Array, " flips"],
     donors: Int[Array, " flips"],
-    telling: tuple[int, ...],
+    group_columns: tuple[int, ...],
     key: PRNGKeyArray,
 ) -> tuple[Array, Array]:
     """Return actions about the chosen rows, unchanged and with their donors' features."""
-    columns = jnp.array(telling)
+    columns = jnp.array(group_columns)
 
     def one(row: Array, donor: Array) -> Array:
-        features = seen.features.at[row, columns].set(seen.features[donor, columns])
-        return policy(Entities(features, seen.mask, seen.context), key)[row]
+        features = observation.features.at[row, columns].set(observation.features[donor, columns])
+        return policy(Entities(features, observation.mask, observation.context), key)[row]
 
-    return policy(seen, key)[chosen], jax.vmap(one)(chosen, donors)
+    return policy(observation, key)[chosen], jax.vmap(one)(chosen, donors)

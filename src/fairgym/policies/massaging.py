@@ -91,12 +91,12 @@ def massaged(
         raise FairgymError("policies must have at least one learned policy with probabilities")
     for agent in with_logits:
         check_massaging(env, agent)
-    outside = augmented(env, _Left(given.metric, given.steps, given.most))
+    outside = augmented(env, _Remaining(given.metric, given.steps, given.most))
     params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
     return outside, {
         agent: Massaged(policy, params, jnp.float32(threshold), outside, agent)
         if agent in with_logits
-        else _AsBefore(policy, outside)
+        else _WithoutWindow(policy, outside)
         for agent, policy in policies.items()
     }
 
@@ -123,7 +123,7 @@ def check_massaging(env: Environment, agent: str, oracle: bool = False) -> None:
 
 def massage(
     space: ActionSpace,
-    seen: Entities,
+    observation: Entities,
     logits: Float[Array, " outputs"],
     raw: Array,
     threshold: Float[Array, ""],
@@ -133,7 +133,7 @@ def massage(
 
     Args:
         space: The agent's action space.
-        seen: The agent's observation.
+        observation: The agent's observation.
         logits: Outputs of the agent's network.
         raw: Chosen logits or option, as sampled by `fairgym.policies.exploration.explore`.
         threshold: Threshold tau for the difference of two probabilities.
@@ -141,18 +141,18 @@ def massage(
     """
 
     def after(raw: Array) -> Float[Array, ""]:
-        return unfairness(act(space, raw, seen.mask))
+        return unfairness(act(space, raw, observation.mask))
 
-    raws, apart, possible = _alternatives(space, seen, logits, raw)
-    found = jnp.where(possible & (apart < threshold), jax.vmap(after)(raws), jnp.inf)
+    raws, distance, possible = _alternatives(space, observation, logits, raw)
+    found = jnp.where(possible & (distance < threshold), jax.vmap(after)(raws), jnp.inf)
     least = jnp.min(found)
     # of equally fair actions, the one with the closest probability
-    nearest = jnp.argmin(jnp.where(found <= least + ROUNDING, apart, jnp.inf))
+    nearest = jnp.argmin(jnp.where(found <= least + ROUNDING, distance, jnp.inf))
     return jnp.where(least < after(raw) - ROUNDING, raws[nearest], raw)
 
 
 def _alternatives(
-    space: Any, seen: Entities, logits: Float[Array, " outputs"], raw: Array
+    space: Any, observation: Entities, logits: Float[Array, " outputs"], raw: Array
 ) -> tuple[Array, Float[Array, " others"], Bool[Array, " others"]]:
     """Return alternative actions, their distances in probability from the chosen one, and a mask.
 
@@ -160,11 +160,11 @@ def _alternatives(
     and the distance is that of P(k1) and P(k2) (section 6.2). The mask marks actions that exist.
     """
     if space.discrete:
-        chances = jax.nn.softmax(option_logits(space, logits, seen.mask))
+        chances = jax.nn.softmax(option_logits(space, logits, observation.mask))
         options = jnp.arange(chances.shape[0], dtype=space.dtype)
         return options, jnp.abs(chances - chances[raw]), options != raw
     shares, units, places = jax.nn.softmax(raw), space.units, raw.shape[0]
-    given = space.from_logits(raw, seen.mask)
+    given = space.from_logits(raw, observation.mask)
     giver, taker = (x.ravel() for x in jnp.indices((places, places)))
     shares = jnp.maximum(
         shares, LEAST_SHARE
@@ -175,7 +175,7 @@ def _alternatives(
     one_hot = jnp.eye(places)
     raws = raw + less[giver, None] * one_hot[giver] + more[taker, None] * one_hot[taker]
     moved = given - one_hot[giver] + one_hot[taker]
-    same = jax.vmap(lambda other: space.from_logits(other, seen.mask))(raws) == moved
+    same = jax.vmap(lambda other: space.from_logits(other, observation.mask))(raws) == moved
     possible = (giver != taker) & (given[giver] > 0) & jnp.all(same, axis=1)
     return raws, jnp.abs(shares[giver] - shares[taker]), possible
 
@@ -184,7 +184,7 @@ def _alternatives(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Left(Windowed):
+class _Remaining(Windowed):
     """A window that shows the sums that remain in it after another step, for massaging."""
 
     def shown(self, memory: PyTree) -> dict[str, Array]:
@@ -230,24 +230,24 @@ class Massaged(eqx.Module):
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """Return the massaged action; a stochastic policy uses `key`."""
         inside, measure = self.env.env, self.env.memory
-        assert isinstance(measure, _Left)
+        assert isinstance(measure, _Remaining)
         remaining = measure.read(inside, observation.context)
-        seen = self.env.without_memory(observation)
-        space, logits = inside.action_space(self.agent), self.policy.logits(seen)
+        own = self.env.without_memory(observation)
+        space, logits = inside.action_space(self.agent), self.policy.logits(own)
 
         expected_components = inside.spec.expected_components
         assert expected_components is not None  # checked by `massaged`
 
         def unfairness(action: Array) -> Float[Array, ""]:
-            expected = expected_components({self.agent: seen}, {self.agent: action}, self.params)
+            expected = expected_components({self.agent: own}, {self.agent: action}, self.params)
             return -measure.value_after(remaining, expected)
 
-        raw = self.policy(seen, key) if space.discrete else logits
-        raw = massage(space, seen, logits, raw, self.threshold, unfairness)
-        return act(space, raw, seen.mask)
+        raw = self.policy(own, key) if space.discrete else logits
+        raw = massage(space, own, logits, raw, self.threshold, unfairness)
+        return act(space, raw, own.mask)
 
 
-class _AsBefore(eqx.Module):
+class _WithoutWindow(eqx.Module):
     """A policy, with or without a hidden state, that does not observe the window.
 
     Attributes:

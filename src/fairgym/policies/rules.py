@@ -56,7 +56,7 @@ class FirstCome(eqx.Module):
 
 @rules.register("take-turns")
 class TakeTurns(Chooser):
-    """Choose the present person with the fewest turns (Alamdari et al. 2024, A.2 and A.4).
+    """Rule that serves the present person with the fewest turns (Alamdari et al. 2024, A.2, A.4).
 
     The rule has its own counter, so it needs no memory in the environment. In a tie it chooses the
     first person. If nobody is present, nobody gets a turn.
@@ -77,7 +77,7 @@ class TakeTurns(Chooser):
 
 @rules.register("random-present")
 class RandomPresent(Chooser):
-    """Choose one of the present people uniformly at random."""
+    """Rule that chooses one of the present people uniformly at random."""
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Int[Array, ""]:
         """Return the present person with the highest random number."""
@@ -89,7 +89,7 @@ DECIMALS = 4  # merits are compared after rounding, since sums of tenths have ro
 
 @rules.register("alternate-groups")
 class AlternateGroups(Chooser):
-    """Choose the person with the highest merit in the group with the fewest turns.
+    """Rule that chooses the person with the highest merit in the group with the fewest turns.
 
     Only groups and people that are present count. In a tie between groups, all their people are
     compared; in a tie of merit, the first person is chosen.

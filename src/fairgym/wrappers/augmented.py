@@ -166,8 +166,8 @@ class Augmented(Wrapper):
                 f"the memory must show one number for each of its {len(features)} features, got"
                 f" {columns.shape[-1]}"
             )
-        seen = self.env.observe(env_state, params)
-        return {agent: _beside(seen[agent], columns, axis) for agent in self.env.agents}
+        observed = self.env.observe(env_state, params)
+        return {agent: _extended(observed[agent], columns, axis) for agent in self.env.agents}
 
     def observe(self, state: AugmentedState, params: Params) -> Observations:
         """Return the observation of each agent, including the memory."""
@@ -193,7 +193,7 @@ class Augmented(Wrapper):
     ) -> PyTree:
         """Return the expected components of a step from the inner environment."""
         assert self.env.spec.expected_components is not None
-        inside = {agent: self.without_memory(seen) for agent, seen in observations.items()}
+        inside = {agent: self.without_memory(own) for agent, own in observations.items()}
         return self.env.spec.expected_components(inside, actions, params)
 
     # ------------------------------------------------------------------ dynamics
@@ -221,21 +221,21 @@ class Augmented(Wrapper):
     # ------------------------------------------------------------------ populations
 
     @property
-    def _inside(self) -> Any:
+    def _population(self) -> Any:
         """Inner environment, assumed to be a `PopulationEnvironment`; others lack the members."""
         return self.env
 
     def people(self, state: AugmentedState) -> dict[str, Float[Array, " population"]]:
         """Return every feature of every person by name."""
-        return self._inside.people(state.env_state)
+        return self._population.people(state.env_state)
 
     def counting_people(self, state: AugmentedState) -> AugmentedState:
         """Return the initial state of an episode whose components are counted per person."""
-        return state.replace(env_state=self._inside.counting_people(state.env_state))
+        return state.replace(env_state=self._population.counting_people(state.env_state))
 
     def census(self, state: AugmentedState) -> dict[str, Int[Array, " groups"]]:
         """Return the number of people per stage (key) and group (entry)."""
-        return self._inside.census(state.env_state)
+        return self._population.census(state.env_state)
 
 
 def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
@@ -269,9 +269,9 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
     return Augmented(env, cast(ShownMemory, there[memory]))  # checked by Augmented
 
 
-def _beside(seen: Entities, columns: Array, axis: str) -> Entities:
+def _extended(observation: Entities, columns: Array, axis: str) -> Entities:
     """Return an observation with additional columns, or additional numbers of the context."""
     if axis != PERSON:
-        return seen.replace(context=jnp.concatenate([seen.context, columns]))
-    columns = jnp.where(seen.mask[:, None], columns, 0.0)
-    return seen.replace(features=jnp.concatenate([seen.features, columns], axis=1))
+        return observation.replace(context=jnp.concatenate([observation.context, columns]))
+    columns = jnp.where(observation.mask[:, None], columns, 0.0)
+    return observation.replace(features=jnp.concatenate([observation.features, columns], axis=1))

@@ -21,7 +21,7 @@ from fairgym.core.params import Params
 from fairgym.core.struct import Struct
 
 
-def _inside(member: str) -> Any:
+def _forwarded(member: str) -> Any:
     """Return a property that forwards to the inner environment."""
     return property(lambda self: getattr(self.env, member))
 
@@ -73,15 +73,15 @@ class Wrapper(Environment):
         """Published values of the parameters."""
         return self.env.default_params
 
-    name = _inside("name")
-    horizon = _inside("horizon")
-    spec = _inside("spec")
-    observation_space = _inside("observation_space")
-    action_space = _inside("action_space")
-    initial_state = _inside("initial_state")
-    observe = _inside("observe")
-    noise = _inside("noise")
-    transition = _inside("transition")
+    name = _forwarded("name")
+    horizon = _forwarded("horizon")
+    spec = _forwarded("spec")
+    observation_space = _forwarded("observation_space")
+    action_space = _forwarded("action_space")
+    initial_state = _forwarded("initial_state")
+    observe = _forwarded("observe")
+    noise = _forwarded("noise")
+    transition = _forwarded("transition")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,5 +234,5 @@ class AutoReset(Wrapper):
             "final_observation": self.observe(end.final_state, params),
             "final_state": end.final_state,
         }
-        seen = self.observe(state, params)
-        return seen, state, end.components, end.terminated, end.truncated, info
+        observations = self.observe(state, params)
+        return observations, state, end.components, end.terminated, end.truncated, info

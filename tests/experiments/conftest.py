@@ -1,4 +1,4 @@
-"""Made-up numbers beside the tests can be imported."""
+"""Make the modules of this folder importable."""
 
 import sys
 from pathlib import Path

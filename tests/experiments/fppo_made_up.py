@@ -1,4 +1,4 @@
-"""Made-up numbers of the figures of short- and long-term fairness, good and bad for the claims."""
+"""Made-up numbers for the F-PPO figures that agree or disagree with the claims."""
 
 import functools
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from fairgym.experiments.fppo.fig1 import OF_MEANS
 from fairgym.experiments.fppo.fig2 import LEARNERS, SYSTEMS
 from fairgym.experiments.fppo.variants import FIGURES, VARIANTS
 
-# Policy -> short-term unfairness, long-term unfairness and reward at the start and at the end of an
-# episode where the claims hold; they are the other way round where they do not.
+# Policy -> short-term unfairness, long-term unfairness and reward, each at the start and at the end
+# of an episode. With these numbers the claims hold; with those of `BAD` they do not.
 COURSES = {
     "fppo-fig1": {
         "EO": ((0.0, 0.02), (1.0, 0.9), (10_000, 11_700)),
@@ -59,13 +59,13 @@ BAD = {
 
 
 def course(first: float, last: float, scale: float = 1.0) -> np.ndarray:
-    """Courses of four seeds, (seeds, steps)."""
+    """Return courses of four seeds, (seeds, steps)."""
     shift = 0.002 * scale * np.array([-1.0, 1.0, 0.5, -0.5])
     return np.linspace(first + shift, last + shift, 40).T
 
 
 def system(name: str, ends: dict[str, Any]) -> dict[str, Any]:
-    """What one of figures 1, 3 and 4 measures, with these first and last numbers."""
+    """Return the data of figure 1, 3 or 4 with these first and last numbers."""
     figure: Any = experiments.get(name)()
     panels = {panel.label: panel.what for panel in figure.panels(figure.evaluated_in())}
     courses = {}
@@ -90,7 +90,7 @@ def courses(name: str, good: bool) -> Any:
 
 
 def training(good: bool) -> Any:
-    """Short-term unfairness in training, with and without massaging."""
+    """Return short-term unfairness in training, with and without massaging."""
     with_it, without = LEARNERS if good else LEARNERS[::-1]
     return {
         words: {

@@ -65,21 +65,21 @@ SEEDS = 4
 
 
 def near(value: float, spread: float = 0.01) -> np.ndarray:
-    """Values of a few seeds around one."""
+    """Return values of a few seeds around a number."""
     return value + spread * np.array([-1.0, 1.0, 0.5, -0.5])
 
 
 def permuted(value: float, spread: float = 0.001) -> np.ndarray:
-    """Values of a few seeds under permutations around one, shape (seeds, permutations)."""
+    """Return permuted values of a few seeds around a number, (seeds, permutations)."""
     return value + spread * np.linspace(-1.0, 1.0, 20) * np.ones((SEEDS, 1))
 
 
 def rising(first: float, last: float) -> np.ndarray:
-    """Learning curves of a few seeds."""
+    """Return learning curves of a few seeds."""
     return np.linspace(near(first), near(last), 20).T
 
 
-# ---------------------------------------------------------------- made-up data, good and bad
+# ---------------------------------------------------------------- made-up data
 
 
 def fig5(good: bool) -> Any:
@@ -172,14 +172,14 @@ def fig9(good: bool) -> Any:
     return dict.fromkeys(("health", "loan", "education"), found)
 
 
-def test_a_point_is_dominated_by_one_with_more_of_both():
+def test_a_point_is_dominated_by_a_better_one():
     reward, fairness = np.array([0.0, 1.0, 2.0, 2.0, 1.0]), np.array([3.0, 2.0, 1.0, 0.5, 2.0])
     expected = [False, False, False, True, False]
     np.testing.assert_array_equal(dominated(reward, fairness), expected)
 
 
 def fig10(good: bool) -> Any:
-    # name in the log -> first and last value where the claim holds
+    # log key -> first and last value if the claim holds
     ends = {
         "threshold_advantaged": (0.5, 0.1),
         "threshold_disadvantaged": (0.5, 0.1),
@@ -225,7 +225,7 @@ def fig10(good: bool) -> Any:
 
 
 def defaulting(excess: float, seed: int) -> Evaluation:
-    """Two episodes in which default rates differ by a null mean of 0.4, and a third without one."""
+    """Return two episodes with a null mean of 0.4, and a third without a default rate."""
     name, values = "default_disparity", -0.4 - excess + 1e-3 * np.cos(seed) * np.ones(3)
     values[2] = 0.0
     nulls = -0.4 + 0.1 * np.array([[-1.0, 1.0], [1.0, -1.0], [4.0, 4.0]])
@@ -341,7 +341,7 @@ def ablations(good: bool) -> Any:
 
 
 def aims(good: bool) -> Any:
-    """Bounds of 0.05 and 0.2; with weights a disparity of 0.3."""
+    """Bounds of 0.05 and 0.2; weights leave a disparity of 0.3."""
     better = 0.8 if good else 0.2
     data: dict[str, Any] = {
         "own": {
@@ -366,7 +366,7 @@ def aims(good: bool) -> Any:
 
 
 def two_banks(good: bool) -> Any:
-    """Every claim is a difference between two kinds of objectives, or between the two banks."""
+    """Every claim compares two kinds of objectives, or the two banks."""
     low, high = (0.3, 0.6) if good else (0.6, 0.3)
     gap = "difference of admission rates"
     data = {}
@@ -408,7 +408,7 @@ def fig11(good: bool) -> Any:
 
 
 def learners(good: bool) -> Any:
-    """Scores fall from the first learner on; PPO has as much disparity as F-MACEM, or more."""
+    """Scores fall from the first learner on; PPO has at least F-MACEM's disparity."""
     data: dict[str, Any] = {}
     for name, (disparity, _) in SYSTEMS.items():
         metrics, found = make(name, population=60).metrics, {}
@@ -447,7 +447,7 @@ def vaccines(good: bool) -> Any:
         "long-term": np.array([-20, -40, -20, 0]),
         "every two months": np.array([0, -40, -40, -40]),
         "anytime": np.array([-20, -60, -80, -80]),
-        # A is 10, 20, 10, 0 above the mean, B as much below
+        # A is 10, 20, 10, 0 above the mean, B equally below
         "stakeholder-first": -2 * np.cumsum([10, 20, 10, 0]) ** 2,
     }
     data = {
@@ -490,7 +490,7 @@ def learning(name: str, good: bool) -> Any:
 
 
 def labels(good: bool) -> Any:
-    """Profits of the rules in the claimed order; else the learners know best, and lend to most."""
+    """Profits of the rules in the claimed order, or reversed."""
     order = [HASTY, CAUTIOUS, KNOWING, HOPEFUL, FARSIGHTED]
     still = [HASTY, CAUTIOUS, HOPEFUL, FARSIGHTED, KNOWING]
     if not good:
@@ -549,7 +549,7 @@ MADE_UP: dict[str, Callable[[bool], Any]] = {
 
 
 @pytest.mark.parametrize("name", MADE_UP)
-def test_a_claim_that_the_numbers_bear_out_holds(name):
+def test_checks_hold_with_numbers_that_agree(name):
     outcome = experiments.get(name)().conclude(MADE_UP[name](True))
     failed = [check for check in outcome.checks if check.outcome != "holds"]
     assert not failed
@@ -560,7 +560,7 @@ def test_a_claim_that_the_numbers_bear_out_holds(name):
 
 
 @pytest.mark.parametrize("name", MADE_UP)
-def test_a_claim_that_they_contradict_does_not(name):
+def test_checks_fail_with_numbers_that_disagree(name):
     outcome = experiments.get(name)().conclude(MADE_UP[name](False))
     held = [check for check in outcome.checks if check.outcome == "holds"]
     assert outcome.verdict != "holds"
@@ -572,7 +572,7 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 @pytest.mark.parametrize("name", MADE_UP)
 def test_kinds_on_a_page_are_those_of_its_experiment(name):
-    """Statements that have numbers of their own in them are other ones in made-up data."""
+    """Statements that contain measured numbers differ in made-up data."""
     kinds = {
         c.statement: c.kind for c in experiments.get(name)().conclude(MADE_UP[name](True)).checks
     }
@@ -594,7 +594,7 @@ def test_kinds_on_a_page_are_those_of_its_experiment(name):
 
 
 def test_the_actions_of_figure_10_are_those_of_its_page():
-    """Names in the log are slugs, and groups have capitals; the page has words, in its order."""
+    """The log has slugs, and groups have capitals; the page has words, in the same order."""
     page = RESULTS / "mafe-fig10.md"
     head = "| environment | agent | action |"
     lines = page.read_text(encoding="utf-8").partition(head)[2].partition("\n\n")[0]
@@ -632,7 +632,7 @@ def test_the_groups_table_of_delayed_impact():
     (table,) = (t for t in outcome.tables if "**Loan**, delayed impact" in t.caption)
     row = dict(zip(table.head, table.rows[-1], strict=True))
     assert {name: text.split()[0] for name, text in row.items()} == {
-        "group": "fixed",
+        "setting": "fixed",
         "first, first step": "0.50",
         "first, last step": "0.75",
         "second, first step": "0.25",
@@ -658,7 +658,7 @@ def test_the_vaccines_of_figure_1_by_hand():
     ("people", "steps", "chance"), [(1, 3, 0.5), (2, 4, 0.8), (3, 3, 0.3), (3, 3, 1.0)]
 )
 def test_the_best_welfare_by_enumeration(people, steps, chance):
-    """A recursion over who comes and who gets it, waste included."""
+    """Recursion over who is present and who receives the doughnut, waste included."""
 
     def best(left, got):
         if not left:
@@ -684,7 +684,7 @@ def test_the_best_welfare_by_enumeration(people, steps, chance):
 
 @pytest.mark.parametrize("name", ["loan", "health", "education"])
 def test_sums_by_kind_are_those_of_the_normalised_metrics(name):
-    """What algorithms log, against objectives that weigh one kind of term."""
+    """Logged sums agree with objectives of one kind of term."""
     env = make(name, population=200)
     shapes = jax.eval_shape(
         lambda key: env.advance(
@@ -751,8 +751,8 @@ def test_differences_between_objectives_by_hand():
     np.testing.assert_allclose(differences(objectives, "whole"), (1.0 + 0.3 + 0.4) / 3)
 
 
-def test_noise_alone_makes_little_difference_between_objectives():
-    """The largest mean less the smallest is 0.75 here, the same seed by seed 1.69."""
+def test_pseudo_values_reduce_the_bias_of_noise():
+    """Here the largest minus the smallest mean is 0.75; seed by seed it is 1.69."""
     rng = np.random.default_rng(0)
     found = []
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""People of the same score, by group: who stays how long, and what becomes of them."""
+"""Calibration within groups: stays, outcomes and their null distribution."""
 
 import jax
 import numpy as np
@@ -17,7 +17,7 @@ RULES = {
 
 
 def test_stays_by_hand():
-    """Three people: one stays twice, one is there from the start, one never leaves."""
+    """Three people: one has two stays, one is inside from the start, one never leaves."""
     inside = np.array([[0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 1], [0, 0, 1]], bool)
     score = np.arange(18.0).reshape(6, 3)
     mark = 100.0 + score
@@ -30,8 +30,8 @@ def test_stays_by_hand():
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", in_tiers(RULES, "loan"))
-def test_stays_are_those_that_the_components_count(name):
-    """Loans that ended and were lost, and degrees, by group."""
+def test_stays_agree_with_the_components(name):
+    """Ended and defaulted loans, and degrees, by group."""
     env = make(name, population=300, horizon=60)
     rules = RULES[name] if name == "loan" else env.spec.baselines[RULES[name]]
     policies, params, seed = fixed_policies(env, rules), env.default_params, 5
@@ -54,7 +54,7 @@ def test_stays_are_those_that_the_components_count(name):
     if name == "loan":  # without relief the disadvantaged cannot pay
         assert (shares[:, 0] > shares[:, 1] + 0.1).any() and difference > 0.05
         assert difference > measured.null.max()
-    # groups permuted over the stays of each third, one by one
+    # group labels permuted over the stays of each third
     several = spells(env, params, policies, seed, 2)
     well, rng = outcomes(env, several), np.random.default_rng(0)
     third = np.digitize(several.score, np.quantile(several.score, [1 / 3, 2 / 3]))

@@ -1,4 +1,4 @@
-"""Figures of short- and long-term fairness: what is trained, and what is measured of it."""
+"""F-PPO figures: trained configurations and measured courses."""
 
 import dataclasses
 import types
@@ -17,7 +17,7 @@ from fairgym.training import train
 from fairgym.utils import make
 
 FIGURES = {"fppo-fig1": "bank_loans", "fppo-fig3": "attention", "fppo-fig4": "epidemic"}
-# the paper's steps of training, and evaluation episodes
+# the paper's training steps and evaluation episodes
 STEPS = {"bank_loans": 700_000, "attention": 2_000_000, "epidemic": 500_000}
 EPISODES = {"bank_loans": 10, "attention": 10, "epidemic": 200}
 
@@ -45,7 +45,7 @@ def test_learners_have_equal_budgets_and_the_length_of_the_paper(name, scale):
 
 
 def test_hyperparameters_are_the_published_ones():
-    """Section VI and the authors' code: lambda, delta, the schedule of tau, and those of A-PPO."""
+    """Section VI and the authors' code: lambda, delta, the schedule of tau, and A-PPO's numbers."""
     f_ppo = {
         "fppo-fig1": (1.0, 0.05, 17, 0.985, 1.0),
         "fppo-fig3": (0.15, 0.1, 15, 0.0, 0.08),
@@ -112,7 +112,7 @@ def test_the_gap_of_mean_rates_by_a_loop():
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_courses_are_those_of_the_trace(name):
-    """Every panel of a hand-written policy against a loop over the components of each step."""
+    """Every panel of a hand-written policy agrees with a loop over the components."""
     figure: Any = experiments.get(name)()
     if name == "fppo-fig1":
         figure.evaluated_in = lambda **more: make("bank_loans", horizon=400, **more)
@@ -128,7 +128,7 @@ def test_courses_are_those_of_the_trace(name):
 
 
 def of_loans(trace: Any, episode: int) -> np.ndarray:
-    """Gap of true positive rates of 300 steps, distance of scores, cash, by step."""
+    """Return gap of true positive rates of 300 steps, distance of scores and cash, by step."""
     rows = []
     for step in range(len(trace.cash[episode])):
         window = slice(max(0, step - 299), step + 1)
@@ -144,7 +144,7 @@ def of_loans(trace: Any, episode: int) -> np.ndarray:
 
 
 def of_sites(trace: Any, episode: int) -> np.ndarray:
-    """Largest deviation of the shares of units so far, and of rates, and the reward, by step."""
+    """Return largest deviations of unit shares so far and of rates, and reward, by step."""
     rows = []
     for step in range(trace.sent.shape[1]):
         sent = np.asarray(trace.sent[episode, : step + 1]).sum(axis=0)
@@ -161,7 +161,7 @@ def of_sites(trace: Any, episode: int) -> np.ndarray:
 
 
 def of_communities(trace: Any, episode: int) -> np.ndarray:
-    """Gap of vaccines per new infection and one, distance of health, share not infected."""
+    """Return gap of vaccines per new infection, distance of health, and share not infected."""
     rows = []
     for step in range(trace.vaccinated.shape[1]):
         given, ill = (
@@ -194,7 +194,7 @@ TINY = {"layers": (4,), "critic_layers": (4,), "num_envs": 2, "num_steps": 20, "
 
 
 class Tiny(FppoFig1):
-    """Bank loans in short episodes."""
+    """Figure of bank loans with short episodes."""
 
     evaluation_args: ClassVar = {"horizon": 50}
 

@@ -1,4 +1,4 @@
-"""The study of signed gaps: what is simulated, and how its page judges."""
+"""Study of signed gaps: simulated counts, checks and page."""
 
 import math
 
@@ -25,7 +25,7 @@ from fairgym.experiments.gaps import (
 EACH, MIXED, SINGLE = SIZES
 
 
-# ---------------------------------------------------------------- what is simulated
+# ---------------------------------------------------------------- simulation
 
 
 def test_a_case_has_its_sizes_rates_and_gap():
@@ -50,8 +50,8 @@ def test_counts_have_their_rates(case):
     assert (spread > 0.97 * rare * (1 - rare) / case.people).all()
 
 
-def test_everybodys_lot_is_the_same_for_all_seeds(monkeypatch):
-    """With the same chance for all seeds the counts are the same, which two binomials never are."""
+def test_random_numbers_are_the_same_for_all_seeds(monkeypatch):
+    """Equal probabilities give equal counts, unlike independent binomials."""
     monkeypatch.setattr(study, "UNEVEN", 0.0)
     found = study.counts(np.random.default_rng(1), Case(2, EACH, 0.5, 3), 20, null=False)
     assert (found[:, 0] == found[:, 1]).all() and (found[:, 0] == found[:, 2]).all()
@@ -71,7 +71,7 @@ def test_permuted_groups_keep_the_totals_and_are_hypergeometric():
     expected = stats.hypergeom(everybody, totals[..., 0].astype(int)[..., None], case.people)
     np.testing.assert_allclose(drawn.mean(axis=3), expected.mean(), rtol=0.06)
     np.testing.assert_allclose(drawn.var(axis=3), expected.var(), rtol=0.2)
-    # the same permutation for all seeds: who is counted under a lower total is under a higher one
+    # one permutation for all seeds: counts of a lower total are not above those of a higher one
     order = np.argsort(totals[..., 0], axis=1, kind="stable")
     ascending = np.take_along_axis(drawn, order[..., None, None], axis=1)
     assert (np.diff(ascending, axis=1) >= 0).all()
@@ -85,7 +85,7 @@ def test_the_coverage_of_a_share_is_scipys():
         assert found[place] == pytest.approx(stats.binom.pmf(held, 16, share).sum())
 
 
-def test_a_bootstrap_of_the_largest_gap_never_holds_0():
+def test_a_bootstrap_of_the_largest_gap_never_contains_0():
     rng = np.random.default_rng(3)
     found = study.largest_covered(rng, Case(3, EACH, 0.5), 100)
     assert found["bootstrap"].mean() == 0.0 and found["largest"].mean() > 0.88
@@ -93,7 +93,7 @@ def test_a_bootstrap_of_the_largest_gap_never_holds_0():
     assert found["bootstrap"].mean() > 0.85
 
 
-def test_gaps_are_found_and_shares_held():
+def test_gaps_are_found_and_shares_covered():
     rng = np.random.default_rng(4)
     found = study.rejected(rng, Case(2, EACH, 0.5, gap=2.0), 30)
     assert found["test"].all() and found["interval"].all()
@@ -184,7 +184,7 @@ def test_the_cases_are_those_that_the_claim_names():
     assert {abs(case.gap) for case in POWER_CASES} == {0.6, 1.0}
 
 
-def test_the_page_says_how_it_judges():
+def test_the_page_states_its_criterion():
     experiment = experiments.get("gaps")()
     size = experiment.size("quick", 7)
     assert size == Size(replicates=200, seeds=0)

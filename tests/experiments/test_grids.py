@@ -101,8 +101,8 @@ def test_grids_of_memories_build_with_the_published_numbers(name):
 
 
 @pytest.mark.parametrize("name", FAIRQCM)
-def test_better_settings_are_told_in_words(name):
-    """Every number that differs from the published one, but that of exploration."""
+def test_the_caption_states_the_better_settings(name):
+    """The caption names every changed number, except that of exploration."""
     experiment = experiments.get(name)()
     told = ("batch_size", "buffer_size", "gamma", "learning_rate", "target_network_frequency")
     for learner in experiment.learners.values():
@@ -133,8 +133,8 @@ def test_paper_is_the_published_size():
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_learners_differ_in_what_they_do_about_unfairness_alone(name, scale):
-    """Equal budgets of steps, to a round of learning; the hyperparameters of F-MAPPO."""
+def test_learners_differ_only_in_their_fairness_method(name, scale):
+    """Equal numbers of steps, up to one round, and the hyperparameters of F-MAPPO."""
     experiment = experiments.get("mafe-learners")()
     size = experiment.size(scale)
     grid = experiment.grid(size)
@@ -166,7 +166,7 @@ def test_learners_differ_in_what_they_do_about_unfairness_alone(name, scale):
     assert jobs["A-PPO"].algorithm.tolerance == jobs["PPO-Lagrangian"].algorithm.cost_limit == limit
     elbert = jobs["ELBERT-PO"].algorithm
     assert elbert.rate(env) == env.metrics[disparity].rate
-    # the derivative of alpha b^2 by b, at the limit, for each step
+    # derivative of alpha b^2 by b, at the limit, per step
     assert 2 * elbert.bias_weight * limit / env.horizon == pytest.approx(1.0)
 
 
@@ -194,7 +194,7 @@ def test_experiments_share_what_they_can():
         assert readings[key] == fig7[same], key
 
 
-def test_health_by_table_1_leaves_incidence_out_and_nothing_else():
+def test_health_terms_of_table_1_exclude_only_incidence():
     readings = experiments.get("mafe-readings")().grid(QUICK)
     ours, theirs = (readings[f"care/beds by people{end}"].build() for end in ("", ", table 1"))
     left = {"incidence_rate", "incidence_disparity"}
@@ -204,7 +204,7 @@ def test_health_by_table_1_leaves_incidence_out_and_nothing_else():
     assert theirs.config.environment_args == ours.config.environment_args
 
 
-def test_the_fixed_policy_of_figure_8_is_the_middle_of_the_searches():
+def test_the_fixed_policy_of_figure_8_is_the_median_of_the_searches():
     experiment = experiments.get("mafe-fig8")()
     env = make("loan", population=60)
 
@@ -260,11 +260,11 @@ def test_cuts_are_in_words():
 
 
 @pytest.mark.parametrize("seeds", [1, 0, -3, True])
-def test_too_few_seeds_are_told(seeds):
+def test_too_few_seeds_are_refused(seeds):
     with pytest.raises(FairgymError, match=r"seeds must be a whole number from 2.*got .*"):
         experiments.get("mafe-fig8")().size("quick", seeds)
 
 
-def test_unknown_scales_are_told():
+def test_unknown_scales_are_refused():
     with pytest.raises(FairgymError, match=r"scale must be one of paper, quick.*got 'huge'"):
         experiments.get("mafe-fig8")().size("huge")

@@ -1,4 +1,4 @@
-"""The comparison of learners end to end, on a very small bank, against its own episodes."""
+"""Comparison of learners end to end, on a very small bank."""
 
 import dataclasses
 
@@ -28,7 +28,7 @@ HORIZON = 40
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Runs of two learners on one system with two seeds, and what is measured of them."""
+    """Return runs of two learners in one environment with two seeds, and their numbers."""
     size = Size(people=60, epochs=2, episodes=2, held_out=3, seeds=2)
     grid, runs = MafeLearners().grid(size), {}
     for label in TRAINED:
@@ -57,7 +57,7 @@ def test_numbers_are_those_of_the_held_out_episodes(made, label):
 
 
 def test_what_is_measured_can_be_shown(made):
-    """The other learners are taken to have come to the same as ELBERT-PO."""
+    """The other learners get the numbers of ELBERT-PO."""
     one = made[1]
     every = {label: one.get(label, one["ELBERT-PO"]) for label in (*LEARNERS, UNTRAINED)}
     data = {"loan": every}
@@ -67,7 +67,7 @@ def test_what_is_measured_can_be_shown(made):
 
 
 def test_nulls_are_those_of_permuted_groups_in_the_same_episodes(made):
-    """By itself where it is defined, and the mean of the normalised ones among the terms."""
+    """Checks each defined disparity, and the mean of the normalised ones among the terms."""
     runs, data = made
     for seed, run in enumerate(runs["loan/F-MAPPO"]):
         key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
@@ -89,13 +89,13 @@ def test_curves_are_those_of_the_log(made):
         for seed, run in enumerate(several):
             gaps = [-line[log_keys.metric("admission_disparity")] for line in run.metrics]
             np.testing.assert_allclose(found["curves"]["admission_disparity"][seed], gaps)
-    # F-MAPPO is trained on the objective that all are scored by; ELBERT-PO on profit
+    # F-MAPPO is trained on the objective that scores all learners, ELBERT-PO on profit
     for label, same in (("F-MAPPO", True), ("ELBERT-PO", False)):
         logged = [[line["objective"] for line in run.metrics] for run in runs[f"loan/{label}"]]
         assert np.allclose(data[label]["curves"][SCORE], logged, atol=1e-5) == same
 
 
-def test_the_untrained_are_those_that_f_mappo_begins_with(made):
+def test_untrained_policies_are_the_initial_ones_of_f_mappo(made):
     runs, data = made
     run = runs["loan/F-MAPPO"][0]
     state = run.job.algorithm.init(jax.random.key(0), run.env, run.objective)

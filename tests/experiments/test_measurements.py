@@ -26,7 +26,7 @@ ENV = make("loan", population=400, horizon=60)
 
 @functools.cache
 def bank(relief):
-    """Held-out episodes of a bank that admits everybody in random order, 100 permutations."""
+    """Return held-out episodes of a bank that admits everybody, with a random queue."""
     rules = {"admissions": 0.0, "disbursement": "random", "debt_management": list(relief)}
     params = ENV.default_params.replace(bias_strength=0.0)
     return ex.held_out(ENV, params, fixed_policies(ENV, rules), 0, 24, ex.PERMUTATIONS)
@@ -47,7 +47,7 @@ def test_the_disparity_of_a_bank_that_treats_all_alike_is_its_null_mean():
 
 
 def test_a_normaliser_is_that_of_the_episode():
-    """Waits are divided by the sum of the groups' mean waits, and other disparities by nothing."""
+    """Waits are divided by the sum of the groups' mean waits, other disparities by 1."""
     found = bank((0.3, 0.0))
     waits = np.asarray(found.totals.waited) / np.asarray(found.totals.disbursed)
     divisors = {"wait_disparity": waits.sum(axis=1), "admission_disparity": 1.0}
@@ -60,7 +60,7 @@ def test_a_normaliser_is_that_of_the_episode():
 
 
 def test_a_disparity_counts_where_it_is_defined():
-    """Against the null of the episodes themselves; a bank that lends to nobody is no fair one."""
+    """Agrees with the null of the episodes; a bank without loans does not count as fair."""
     name, found = "default_disparity", bank((0.3, 0.0))
     some, none = (dict(found.defined) for _ in range(2))
     some[name], none[name] = np.arange(24) < 5, np.zeros(24, bool)
@@ -78,7 +78,7 @@ def test_a_disparity_counts_where_it_is_defined():
 
 
 def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
-    """In NumPy; what is undefined in an episode does not count there, and is no parity."""
+    """In NumPy; episodes with undefined values are dropped and do not count as parity."""
     found = bank((0.3, 0.0))
     one = {name: of[0] for name, of in ended(ENV, [found])["ends"].items()}
     totals = {n: np.asarray(getattr(found.totals, n), float) for n in ("approved", "applied")}
@@ -97,7 +97,7 @@ def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
 
 
 def test_the_null_mean_in_a_table_is_that_of_the_measure():
-    """Of four seeds the middle two count, in every permutation; 2.5% of them are left out twice."""
+    """In every permutation, the middle two of four seeds count."""
     null = np.arange(1001.0) + np.array([[-5_000.0], [0.0], [2.0], [9_000.0]])
     assert ex.null_text(null) == "501 [26.0, 976]"
 
@@ -165,8 +165,8 @@ def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
 
 
 @pytest.mark.full
-def test_a_policy_in_anothers_place():
-    """Two runs that differ in the insurer: its exchange makes the other run, no other does."""
+def test_exchanged_policies():
+    """With runs that differ only in the insurer, only exchanging it changes the result."""
     env = make("health", population=100, horizon=6)
 
     def run(premium):
@@ -188,7 +188,7 @@ def test_a_policy_in_anothers_place():
 
 
 def test_who_is_in_a_bed():
-    """Of five insured two wait and one is in a bed; of two uninsured one is in a bed; no others."""
+    """Of five insured, two wait and one is in a bed; of two uninsured, one is in a bed."""
     people = {
         "insured": np.array([[1, 1, 1, 1, 1, 0, 0]], np.float32),
         "needs_bed": np.array([[1, 1, 0, 0, 0, 0, 0]], np.float32),

@@ -1,4 +1,4 @@
-"""A small experiment from its command to its page: reuse, resuming, sharing, errors."""
+"""A small experiment from command to page: reuse, resuming, sharing, errors."""
 
 import contextlib
 import dataclasses
@@ -30,7 +30,7 @@ def small(objective="uniform", **more):
 
 
 class Toy(Experiment):
-    """A very small bank with two rates on its deposits: one compiled program."""
+    """Very small bank with two deposit rates: one compiled program."""
 
     title = "A toy"
     source = "nowhere"
@@ -58,7 +58,7 @@ class Toy(Experiment):
 
 @pytest.fixture(autouse=True, scope="module")
 def toys():
-    """Two registered toys that share their runs."""
+    """Register two toys that share their runs."""
     experiments.register("toy")(Toy)
     experiments.register("toy-too")(type("Too", (Toy,), {}))
     yield
@@ -68,7 +68,7 @@ def toys():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The toy, made in one go; not to be written to."""
+    """Reproduce the toy in one go; do not write to this folder."""
     out = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(devices, "configure", lambda: None)
@@ -77,7 +77,7 @@ def whole(tmp_path_factory):
 
 
 class Watched:
-    """A `shown` that notes what is trained, and may interrupt."""
+    """`shown` that records what is trained, and may interrupt."""
 
     def __init__(self, stop=None):
         self.labels, self.epochs, self.stop = [], 0, stop
@@ -106,7 +106,7 @@ def policies(out):
         ("fairqcm-fig1", "paper scale: nothing is cut"),
     ],
 )
-def test_fewer_people_than_inferred_are_no_whole_scale(name, words):
+def test_fewer_people_than_inferred_count_as_a_cut(name, words):
     experiment = experiments.get(name)()
     making = Making(name, "paper", experiment.sizes["paper"], False, 0.0, 0, 0.0)
     assert cut_words(experiment, making).startswith(words)
@@ -171,7 +171,7 @@ def test_finished_runs_are_reused_and_shared(whole, tmp_path):
 
 
 class Later(Toy):
-    """One more run, with a rate that follows from what the first ones learned."""
+    """Toy with one more run, whose rate depends on the first runs."""
 
     following = 1
 

@@ -71,13 +71,13 @@ def _estimate_text(estimate: float, low: float, high: float) -> str:
 
 
 class Curves(NamedTuple):
-    """A panel of curves.
+    """Panel of curves.
 
     Attributes:
-        lines: Label -> positions, and values with one row per seed.
-        xlabel: Words below the panel.
-        ylabel: Words beside it.
-        title: Words above it.
+        lines: Label -> (x positions, values with one row per seed).
+        xlabel: Label of the x axis.
+        ylabel: Label of the y axis.
+        title: Title of the panel.
     """
 
     lines: Mapping[str, tuple[Sequence[float] | np.ndarray, Numbers]]

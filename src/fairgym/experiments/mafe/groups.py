@@ -68,14 +68,13 @@ class MafeGroups(ex.ComparisonFigure):
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
         """Return the numbers of a setting.
 
-        - "ends": measures by column, (seeds,).
-        - "null": null distributions of the disparities among them, (seeds, permutations).
+        - "ends", "null": measures by column, (seeds,), null distributions (seeds, permutations).
         - "flips": relative change by a flip, by agent, (seeds,); none for the fixed policy.
         - "by_group": change of each group, by agent, (seeds, groups).
         - "course": mean core attribute of the groups, (seeds, groups, steps).
         - "shares": shares of good outcomes by third of the scores, (seeds, thirds, groups).
-        - "difference": mean difference of these shares between the groups, (seeds,).
-        - "difference, null": its null distribution, (seeds, permutations).
+        - "difference", "difference, null": mean difference of these shares between the groups,
+          (seeds,), and its null distribution, (seeds, permutations).
         """
         flips = [flips_of(run) for run in runs]
         acting = [agent for agent in runs[0].env.agents if all(agent in one for one in flips)]
@@ -260,7 +259,7 @@ def _ends_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         below = (ex.null_text(null[column]) if column in null else "" for column in columns)
         rows.append(["null mean", *below])
     return ex.Table(
-        ["group", *columns],
+        ["setting", *columns],
         rows,
         f"**{title(name)}**: held-out episodes; interquartile mean over seeds [95% CI]."
         f" {ex.NULL_NOTE}",
@@ -278,7 +277,7 @@ def _flips_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         for agent, values in own["flips"].items()
     }
     return ex.columns_table(
-        ["group", "agent", "size of the change", *heads],
+        ["setting", "agent", "size of the change", *heads],
         found,
         f"**{title(name)}**, counterfactual flips: halfway through an episode, the features that"
         " reveal the group are exchanged for those of the other group, for one person at a time."
@@ -301,7 +300,7 @@ def _calibration_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         }
     system = SYSTEMS[name]
     return ex.columns_table(
-        ["group", *thirds, "difference", "null mean"],
+        ["setting", *thirds, "difference", "null mean"],
         found,
         f"**{title(name)}**, calibration within groups: share of the people who have"
         f" {system.outcome}, by third of the {words(system.score)} with which they entered, and the"
@@ -324,7 +323,7 @@ def _course_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
             for when, values in zip(("first", "last"), both, strict=True)
         }
     return ex.columns_table(
-        "group",
+        "setting",
         found,
         f"**{title(name)}**, delayed impact: mean {one['attribute']} over everybody of a group in"
         " the first and in the last step, in episodes that have not failed by then.",

@@ -112,19 +112,13 @@ class RunConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Turn objectives into plain data and percentages into numbers, and check the types."""
+        """Turn objectives into plain data, and check the types of the fields."""
         if self.memory == NO_MEMORY:
             object.__setattr__(self, "memory", "")
         object.__setattr__(self, "objective", self._plain(self.objective))
         if isinstance(self.objectives, Mapping):
             own = {agent: self._plain(objective) for agent, objective in self.objectives.items()}
             object.__setattr__(self, "objectives", own)
-        if isinstance(self.bounds, Mapping):
-            bounds = {
-                metric: changed_number(metric, epsilon, None) if is_percentage(epsilon) else epsilon
-                for metric, epsilon in self.bounds.items()
-            }
-            object.__setattr__(self, "bounds", bounds)
         check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
         if self.objective == "":
             with contextlib.suppress(FairgymError):  # `build` reports an unknown environment
@@ -178,7 +172,11 @@ class RunConfig:
             if found.name in sections[found.section]:
                 raise FairgymError(f"{found.name} is given twice; give one value")
             sections[found.section][found.name] = found.check(value)
-        return cls(**{**fields, **sections})
+        complete: dict[str, Any] = {**fields, **sections}
+        if isinstance(bounds := fields.get("bounds"), Mapping):
+            complete["bounds"] = {name: _percentage(name, bounds[name]) for name in bounds}
+        check_fields(complete)
+        return cls(**complete)
 
     def build(self) -> Job:
         """Make the environment, parameters, objective, fixed policies and algorithm.
@@ -291,6 +289,11 @@ def check_fields(fields: Mapping[str, Any]) -> None:
         number = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in entries)
         if not (isinstance(value, str | Mapping) or (number and entries)):
             raise FairgymError(f"the fixed policy of {agent!r} must be {TAKES}, got {value!r}")
+
+
+def _percentage(name: str, value: object) -> object:
+    """Return a percentage as a number, and anything else as it is."""
+    return changed_number(name, value, None) if is_percentage(value) else value
 
 
 def _unknown_key(key: str, known: Iterable[str], section: str = "") -> FairgymError:

@@ -364,7 +364,7 @@ def test_bad_input_is_one_sentence_before_anything_runs(words, message, capsys, 
 def test_changes_beside_a_file_are_refused(flag, capsys, here):
     (here / "s.yaml").write_text(FILE)
     assert main(f"simulate --scenarios s.yaml {flag}".split()) == 2
-    assert "given beside a file of scenarios" in capsys.readouterr().err
+    assert "cannot be combined with --scenarios" in capsys.readouterr().err
 
 
 def test_the_help_names_every_flag(capsys):

@@ -219,7 +219,7 @@ def test_what_is_undefined_counts_as_at_least_as_large():
     assert test.p == pytest.approx(2 / 3)
     nothing = gap_test(rates[1:], permuted[1:])
     assert math.isnan(nothing.statistic) and math.isnan(nothing.p)
-    with pytest.raises(FairgymError, match="permuted is of 1 seeds, 2 episodes and 2 groups"):
+    with pytest.raises(FairgymError, match="permuted has 1 seeds, 2 episodes and 2 groups"):
         gap_test(np.zeros((2, 3)), permuted)
 
 

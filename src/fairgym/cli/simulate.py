@@ -133,8 +133,8 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
         for flag_name, value in (*changes.items(), ("baseline", given.baseline)):
             if value:
                 raise FairgymError(
-                    f"{flag_name} is given beside a file of scenarios; set it in"
-                    f" {given.scenarios} instead"
+                    f"--{flag_name} cannot be combined with --scenarios; put it in"
+                    f" {given.scenarios}"
                 )
         plan = read_scenarios(
             given.scenarios,

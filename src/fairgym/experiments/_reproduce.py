@@ -85,7 +85,8 @@ def reproduce(
     finished = sum(one.finished for one in every)
     if every:
         say(f"{total} runs in {out / 'runs'}, {finished} of them finished")
-    train = _Training(trainer, shown, say, total, Several(total - finished))
+    train = _Training(trainer, shown, say, total)
+    train.clock.runs -= finished
     results = []
     for name, experiment, size, planned in todo:
         here = train(planned)  # skips runs that an earlier experiment has trained
@@ -126,7 +127,6 @@ class _Training:
             default.
         say: Called with lines of text.
         total: Number of runs known in advance.
-        clock: Elapsed and remaining time of the runs that are not finished.
 
     Attributes:
         places: Run folder -> number of the run, in the order of planning.
@@ -134,16 +134,12 @@ class _Training:
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        shown: Shown | None,
-        say: Callable[[str], None],
-        total: int,
-        clock: Several,
+        self, engine: Engine, shown: Shown | None, say: Callable[[str], None], total: int
     ) -> None:
-        self.engine, self.shown, self.say, self.total, self.clock = engine, shown, say, total, clock
+        self.engine, self.shown, self.say, self.total = engine, shown, say, total
         self.places: dict[Path, int] = {}
         self.failed: dict[Path, Failed] = {}
+        self.clock = Several(total)
 
     def __call__(self, planned: dict[str, list[Planned]]) -> dict[str, list[Run]] | None:
         """Train unfinished runs. Return the runs by key, or None if one of them failed."""

@@ -128,7 +128,7 @@ def gap_differences(rates: Rates, others: Rates, level: float = 0.95) -> tuple[G
     if ours.shape[-1] != theirs.shape[-1]:
         raise FairgymError(
             f"rates has {ours.shape[-1]} groups and others {theirs.shape[-1]}; a difference of"
-            " gaps needs the same groups of both"
+            " gaps needs the same groups for both"
         )
 
     def gap(i: int, j: int, each: float) -> Gap:
@@ -210,8 +210,8 @@ def gap_test(rates: Rates, permuted: Rates) -> GapTest:
     seeds, episodes, permutations, groups = drawn.shape
     if table.shape != (seeds, episodes, groups):
         raise FairgymError(
-            f"permuted is of {seeds} seeds, {episodes} episodes and {groups} groups, and rates of"
-            f" {', '.join(map(str, table.shape))}; a test needs the same of both"
+            f"permuted has {seeds} seeds, {episodes} episodes and {groups} groups, but rates has"
+            f" {', '.join(map(str, table.shape))}; a test needs the same numbers for both"
         )
     statistic = float(_spread(table))
     if math.isnan(statistic):

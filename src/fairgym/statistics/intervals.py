@@ -135,7 +135,7 @@ def paired_episodes(ours: Numbers, theirs: Numbers) -> list[np.ndarray]:
     if counts[0] != counts[1]:
         raise FairgymError(
             f"ours has {counts[0]} episodes and theirs {counts[1]}; a paired difference needs the"
-            " same episodes of both"
+            " same episodes for both"
         )
     known = np.isfinite(np.concatenate(sides)).all(axis=0)
     return [side[:, known] for side in sides]

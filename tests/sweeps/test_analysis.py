@@ -51,7 +51,9 @@ def test_measures_go_by_their_names_in_short():
     rows = [row(1, "u", 0, 1.0)]
     assert measures_of(rows) == ["score", "metrics/y"]
     assert measure_named(rows, "y", "x") == measure_named(rows, "metrics/y", "x") == "metrics/y"
-    with pytest.raises(FairgymError, match=r"x must be one of score, y.*got 'a'"):
+    with pytest.raises(
+        FairgymError, match=r"x must be a measure of these runs .score, y.*, got 'a'"
+    ):
         measure_named(rows, "a", "x")
 
 

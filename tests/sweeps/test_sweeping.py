@@ -533,14 +533,23 @@ def test_status_is_watched_until_all_is_finished(tmp_path, monkeypatch, capsys):
         (["table", "--rows", "seed"], "rows must be run or setting.*got 'seed'"),
         (["table", "--episodes", "-1"], "episodes must be a whole number from 0 to .*, got -1"),
         (["pareto", "--x", "score"], "x is 'score', y is None; pareto needs two"),
-        (["pareto", "--x", "score", "--y", "profit"], "y must be one of .*got 'profit'"),
+        (
+            ["pareto", "--x", "score", "--y", "profit"],
+            "y must be a measure of these runs .*, got 'profit'",
+        ),
         (
             ["pareto", "--x", "score", "--y", "score", "--reference", "1"],
             "reference must be X,Y, .* got",
         ),
         (["pareto", "--x", "score", "--y", "score", "--reference", "1,nan"], "two finite numbers"),
-        (["effects", "--measure", "left"], "measure must be one of .*, got 'left'"),
-        (["effects", "--measure", "actions/router/right"], "measure must be one of .*, got"),
+        (
+            ["effects", "--measure", "left"],
+            "measure must be a measure of these runs .*, got 'left'",
+        ),
+        (
+            ["effects", "--measure", "actions/router/right"],
+            "measure must be a measure of these runs .*, got",
+        ),
     ],
 )
 def test_bad_questions_are_told(trained, words, message, capsys):

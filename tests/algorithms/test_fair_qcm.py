@@ -237,7 +237,7 @@ def test_a_table_that_is_too_large_and_a_buffer_that_holds_no_episode():
     env = augmented(Shop(horizon=100, people=5), "full")
     objective = Objective.weighted(env, {"welfare": 1.0})
     states = 2**5 * 101**5
-    with pytest.raises(FairgymError, match=f"has {states:,} distinct observations; tabular-q tak"):
+    with pytest.raises(FairgymError, match=f"has {states:,} distinct observations; tabular-q need"):
         algorithms.get("tabular-q")().init(KEY, env, objective)
     with pytest.raises(
         FairgymError, match=r"buffer_size must be at least the 100 steps .*, got 99"

@@ -102,17 +102,17 @@ def test_endless_and_special_files(here, capsys):
 
 
 @pytest.mark.parametrize(
-    ("content", "given"),
+    ("content", "message"),
     [
-        ("environment: [loan]\n", r"\['loan'\]"),
-        ("environment: 3\n", "3"),
-        ("environment:\n", "not given"),
-        ("epochs: 3\n", "not given"),
+        ("environment: [loan]\n", r"must be a name, got \['loan'\]"),
+        ("environment: 3\n", "must be a name, got 3"),
+        ("environment:\n", "is not given; give its name"),
+        ("epochs: 3\n", "is not given; give its name"),
     ],
 )
-def test_an_environment_that_is_no_name(content, given, here, capsys):
+def test_an_environment_that_is_no_name(content, message, here, capsys):
     (here / "a.yaml").write_text(content)
-    refused(["train", "--config", "a.yaml"], f"environment must be a name, got {given}", capsys)
+    refused(["train", "--config", "a.yaml"], f"environment {message}", capsys)
 
 
 def test_a_byte_order_mark_is_no_error(here, capsys):
@@ -178,7 +178,7 @@ MISFITS = {
     "train bank_loans --algorithm f-ppo --window=-1": "window must be a whole number.*got -1",
     # massaging
     "train doughnut --algorithm f-ppo --short-term handed_out --long-term handed_out": (
-        "massage is requested for 'server', but doughnut declares no expected components; it"
+        "massage is requested for 'server', but doughnut declares no `expected_components`"
     ),
     # agents that choose
     "train attention --algorithm dqn": "dispatcher",

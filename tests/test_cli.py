@@ -113,12 +113,18 @@ TRAIN = [
     ("train loan --bound gap=0.1", "unknown metric 'gap'; there are: profit"),
     (
         "train loan --fix admissions=0 --fix admissions=1",
-        "fix must name each once, got admissions twice",
+        "fix must have each name once, got admissions twice",
     ),
-    ("train loan --bound wait_disparity=1 --bound wait_disparity=2", "bound names wait_disparity"),
+    (
+        "train loan --bound wait_disparity=1 --bound wait_disparity=2",
+        "bound must have each name once, got wait_disparity twice",
+    ),
     ("train loan --bound profit=1", "bound must be on a disparity"),
     ("train loan --bound wait_disparity=-1", "'wait_disparity' must be 0 or more, got -1.0"),
-    ("train loan --bound wait_disparity=low", "bound of 'wait_disparity' is 'low'; .* a number"),
+    (
+        "train loan --bound wait_disparity=low",
+        "bound of 'wait_disparity' must be a number from 0, got 'low'",
+    ),
     ("train loan --fix bank=0", "unknown agent 'bank'; loan has the agents: admissions"),
     ("train loan --fix admissions=high", "'admissions' must be 'random'.*got 'high'"),
     ("train loan --fix admissions=1,2,3", "'admissions': .* must be one number, or 2 numbers"),
@@ -131,7 +137,7 @@ TRAIN = [
     ("train loan --resume --overwrite --out x", "resume and overwrite cannot both be set"),
     (
         "train loan --resume --out typo",
-        "typo holds no run to resume; out takes the folder of a run",
+        "typo holds no run to resume; give the folder of one",
     ),
     ("train --resume --out typo", "typo holds no run to resume"),
     ("train loan --resume --seeds 0:3 --out typo", "typo holds no run to resume"),
@@ -178,7 +184,7 @@ OTHERS = [
     ),
     (
         "--import plug_none.py report x",
-        "'plug_none.py' is not the name .*; did you mean 'plug_none'",
+        "got 'plug_none.py'; did you mean 'plug_none'",
     ),
     ("evaluate x --imprt plug", "unknown flag '--imprt'; did you mean '--import'"),
     ("nope --import plug_none", "unknown command 'nope'"),
@@ -260,7 +266,11 @@ def test_bad_input_is_one_sentence(words, message, capsys, here):
     ("name", "content", "message"),
     [
         ("a.yaml", "epocs: 3\n", "unknown key 'epocs'; did you mean 'epochs'"),
-        ("a.yaml", "fixed: {admissions: ['0.5', '0.5']}\n", "'admissions' is .'0.5', '0.5'."),
+        (
+            "a.yaml",
+            "fixed: {admissions: ['0.5', '0.5']}\n",
+            "'admissions' must be 'random', .*, got .'0.5', '0.5'.",
+        ),
         ("a.json", '{"epochs": "40"}', "epochs must be a whole number.*got '40'"),
         ("a.toml", "[params]\ndeposit_rate = -1\n", "deposit_rate must be a number.*got -1.0"),
         ("a.yaml", "a: [", "a.yaml is not valid YAML"),
@@ -415,32 +425,32 @@ def test_elements_are_fixed_by_name_over_the_file(here, words, agent, expected):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--fix planner.Suoth=0.4", "unknown element 'Suoth' of 'planner'; did you mean 'South'?"),
+        ("--fix planner.Suoth=0.4", "unknown element 'Suoth' of 'planner'; did you mean 'South'"),
         ("--fix planner.South=+30%", "must be a number, since there is none to change, got"),
         ("--fix planner=random --fix planner.South=1", "is 'random', which has no elements"),
-        ("--fix planner.South", "takes AGENT[.ELEMENT]=POLICY"),
+        ("--fix planner.South", "fix must be AGENT.*=POLICY, got 'planner.South'"),
         ("--fix boss=1", "unknown agent 'boss'; health has the agents: insurer, hospital, planner"),
         ("--fix insurer=nowhere_at_all:rule", "there is no module 'nowhere_at_all'"),
         (
             "--fix insurer=0.5 --fix hospital=random --fix planner.South=0.4",
             "fixed covers every agent; leave at least one of insurer, hospital, planner to train"
-            " (fairgym simulate runs fixed policies without training)",
+            " .fairgym simulate runs fixed policies without training",
         ),
         (
             "--params.beds-at-start Suoth=1",
-            "unknown region 'Suoth' of beds_at_start; did you mean 'South'?",
+            "unknown region 'Suoth' of beds_at_start; did you mean 'South'",
         ),
         (
             "--params.beds-at-start 1,2",
             "beds_at_start must be one number, or one .*, got 2 numbers",
         ),
-        ("--params.max-premium South=1", "max_premium must be a number.*got 'South=1'"),
+        ("--params.max-premium South=1", "max_premium must be a number, got 'South=1'"),
     ],
 )
 def test_what_cannot_be_fixed_or_set(here, words, message, capsys):
     assert main(["train", "health", "--population", "60", "--out", "x", *words.split()]) == 2
     err = capsys.readouterr().err
-    assert message in err and err.count("\n") == 1
+    assert re.search(message, err) and err.count("\n") == 1
     assert not (here / "x").exists()
 
 
@@ -878,7 +888,7 @@ def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
     capsys.readouterr()
     assert main([*demo, "--epochs", "3"]) == 2
     err = capsys.readouterr().err
-    assert "epochs is 3, but the run in d has 2; out takes a new folder" in err
+    assert "epochs is 3, but the run in d has 2; give a new folder" in err
 
 
 def test_report_takes_a_folder_of_seeds(run, monkeypatch, capsys):

@@ -313,11 +313,11 @@ BAD = [
     ("simulate loan --params 3", "params must be NAME.*got '3'"),
     (
         "simulate loan --fix admissions=0 --fix admissions=1",
-        "fix must name each once, got admissions twice",
+        "fix must have each name once, got admissions twice",
     ),
     (
         "simulate loan --fix admissions=0 --fix Admissions=1",
-        "fix must name each once, got Admissions twice",
+        "fix must have each name once, got Admissions twice",
     ),
     ("simulate loan --fix bank=0", "unknown agent 'bank'"),
     ("simulate loan --fix admissions.cut=0", "unknown element 'cut' of 'admissions'"),

@@ -1,4 +1,4 @@
-"""What adapters hand out, against rollouts, objectives and observations of fairgym itself."""
+"""Results of adapters against fairgym's own rollouts, objectives and observations."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def constant(env, actions):
 
 
 class Counting:
-    """A policy that remembers how often it has acted: its action is that number, over ten."""
+    """A policy that counts its actions: its action is that number divided by ten."""
 
     def __init__(self, space):
         self.space = space

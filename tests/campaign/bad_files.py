@@ -189,7 +189,7 @@ FIELDS: dict[str, list[Any]] = {
 }
 # Files of scenarios: keys, and what the sentence names.
 SCENARIOS: list[tuple[Any, str]] = [
-    ([1], "holds a list"),
+    ([1], "must hold names with values, got a list"),
     ({}, "scenarios"),
     ({"scenarios": {}}, "scenarios"),
     ({"scenarios": []}, "scenarios"),
@@ -240,7 +240,7 @@ def config_cases(number: int) -> list[Case]:
             "objective",
             "fixed",
             "unknown key",
-            "seed is",
+            "seed must be",
             "out",
         )
         cases.append(Case((*CONFIG, name), names, at(name, text(content))))

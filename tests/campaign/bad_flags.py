@@ -176,7 +176,7 @@ def flag_cases(number: int) -> list[Case]:
         for index, (field, kind) in enumerate(flags.items()):
             flag = f"--{field.replace('_', '-')}"
             names = (field, flag, field.removesuffix("es"), field.removesuffix("s"))
-            names += ("the name of a scenario", "population is")
+            names += ("the name of a scenario", "population must be")
             if kind is bool:
                 contrary = flag.replace("--", "--no-", 1)
                 cases += [

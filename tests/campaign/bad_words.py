@@ -38,16 +38,22 @@ WORDS = [
     (["data", "describe"], "no population is given"),
     *((["data", "import", word], "source") for word in ("nope", "", "lending_club", "--x", LONG)),
     (["data", "import"], "source is not given"),
-    *((["data", "import", name], "0 files") for name in ("lending-club", "meps", "higher-ed")),
-    (["data", "import", "meps", "a.xml", "b.xml"], "2 files"),
+    *(
+        (["data", "import", name], "needs one file, got 0")
+        for name in ("lending-club", "meps", "higher-ed")
+    ),
+    (["data", "import", "meps", "a.xml", "b.xml"], "needs one file, got 2"),
     *(([command], "no run folder is given") for command in ("evaluate", "report")),
     *(([command, "--episodes", "2"], "no run folder") for command in ("evaluate", "report")),
     *((["simulate", word], "environment") for word in ("nope", "", "../loan", "a\0b", LONG)),
     (["simulate"], "environment is not given"),
     (["simulate", "loan", "health"], "unknown argument 'health'"),
     # decisions and parameters that are changed
-    *((["simulate", "loan", "--fix", word], "fix is") for word in ("", "=", "x", "x=", "=1")),
-    *((["simulate", "loan", "--params", word], "params is") for word in ("", "=", "x", "x=", "=1")),
+    *((["simulate", "loan", "--fix", word], "fix must be") for word in ("", "=", "x", "x=", "=1")),
+    *(
+        (["simulate", "loan", "--params", word], "params must be")
+        for word in ("", "=", "x", "x=", "=1")
+    ),
     *(
         (["simulate", "loan", "--fix", f"admissions={value}"], "scenario 'changed'")
         for value in (
@@ -144,7 +150,10 @@ WORDS = [
         "steps must be a whole number from 2 to",
     ),
     # several values of a kind in one word
-    *((["train", "loan", "--fix", word], "fix is") for word in ("", "=", "x", "admissions=", "=1")),
+    *(
+        (["train", "loan", "--fix", word], "fix must be")
+        for word in ("", "=", "x", "admissions=", "=1")
+    ),
     *(
         (["train", "loan", "--fix", f"admissions={value}"], "'admissions'")
         for value in ("nan", "inf", "2", "-1", "1,2,3", "nope", ",", "1,,1", DIGITS, "a\0b", LONG)
@@ -159,13 +168,16 @@ WORDS = [
         ],
         "fix",
     ),
-    *((["train", "loan", "--bound", word], "bound is") for word in ("", "=", "x", "x=", "=1")),
+    *((["train", "loan", "--bound", word], "bound must be") for word in ("", "=", "x", "x=", "=1")),
     *(
         (["train", "loan", "--bound", f"wait_disparity={value}"], "'wait_disparity'")
         for value in ("nan", "-1", "inf", "low", "1,2", f"-{DIGITS}", "\x1b", LONG)
     ),
     *((["train", "loan", "--bound", f"{m}=1"], m) for m in ("gap", "x y")),
-    *((["train", "loan", "--agent-objective", word], "agent-objective is") for word in ("", "x=")),
+    *(
+        (["train", "loan", "--agent-objective", word], "agent-objective must be")
+        for word in ("", "x=")
+    ),
     *(
         (["train", "loan", "--agent-objective", f"admissions={value}"], "objective")
         for value in ("nope", "frontier:2", "profit=nan", "nope=1", "a\0b", LONG)

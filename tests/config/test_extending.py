@@ -88,7 +88,7 @@ def test_the_old_run_stands_until_the_longer_one_is_finished(tmp_path, results, 
         train(toy_config(epochs=5), tmp_path, resume=True, progress=interrupt)
     assert results(tmp_path) == short and load(tmp_path).policies
     for epochs, takes in ((2, "5 or more"), (9, "5 until that run has finished")):
-        with pytest.raises(FairgymError, match=rf"is {epochs}, but .*resume takes {takes}$"):
+        with pytest.raises(FairgymError, match=rf"is {epochs}, but .*resume needs {takes}$"):
             train(toy_config(epochs=epochs), tmp_path, resume=True)
     began = []
     train(
@@ -107,16 +107,16 @@ def test_a_run_that_was_cut_off_is_extended_too(tmp_path, results, whole):
 def test_only_longer_runs_extend(tmp_path, monkeypatch, results, whole):
     train(toy_config(epochs=2), tmp_path)
     for changes, message in (
-        ({"epochs": 1}, r"epochs is 1, but the run in .* has 2; resume takes 2 or more$"),
-        ({"epochs": 5, "seed": 3}, r"seed is 3, but .*resume takes the same configuration$"),
-        ({"epochs": 5, "step": 0.2}, r"step is 0.2, but .*resume takes the same configuration$"),
-        ({"epochs": 2, "step": 0.2}, r"step is 0.2, but .*resume takes the same configuration$"),
+        ({"epochs": 1}, r"epochs is 1, but the run in .* has 2; resume needs 2 or more$"),
+        ({"epochs": 5, "seed": 3}, r"seed is 3, but .*resume needs the same configuration$"),
+        ({"epochs": 5, "step": 0.2}, r"step is 0.2, but .*resume needs the same configuration$"),
+        ({"epochs": 2, "step": 0.2}, r"step is 0.2, but .*resume needs the same configuration$"),
     ):
         given = {"epochs": 5} | changes
         with pytest.raises(FairgymError, match=message):
             train(toy_config(**given), tmp_path, resume=True)
     monkeypatch.setattr(Toy, "extended_by", "")  # as where a schedule depends on the total
-    with pytest.raises(FairgymError, match=r"epochs is 5, but .*resume takes the same config"):
+    with pytest.raises(FairgymError, match=r"epochs is 5, but .*resume needs the same config"):
         train(toy_config(epochs=5), tmp_path, resume=True)
     assert results(tmp_path) == whole[0] and nothing_is_left(tmp_path)
 
@@ -150,4 +150,4 @@ def test_the_command_extends_a_run_and_the_runs_of_seeds(tmp_path, monkeypatch, 
     ) == 0  # fmt: skip
     assert capsys.readouterr().out.count("after 5 epochs") == 3
     assert main(["train", "--resume", "--out", str(tmp_path / "one"), "--epochs", "3"]) == 2
-    assert "resume takes 5 or more" in capsys.readouterr().err
+    assert "resume needs 5 or more" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_pairs_are_named_once():
         (["x"], "fix must be A=B, got 'x'"),
         (["=1"], "fix must be A=B, got '=1'"),
         (["x="], "fix must be A=B, got 'x='"),
-        (["Mean X=1", "mean_x=2"], "fix must name each once, got mean_x twice"),
+        (["Mean X=1", "mean_x=2"], "fix must have each name once, got mean_x twice"),
     ):
         with pytest.raises(FairgymError, match=f"^{message}$"):
             read_pairs("fix", "A=B", given)

@@ -227,7 +227,7 @@ def test_stored_scores_are_what_the_columns_give(people, c):
 
 
 def test_scores_of_the_groups_are_apart(c, score):
-    """The score is little else than sex and race, so that it has a small spread."""
+    """The score depends mostly on sex and race, so it varies little."""
     assert difference(score, c["group"]) > 0.5
     gap = score[c["group"] == 0].mean() - score[c["group"] == 1].mean()
     observed = c["gpa"][c["group"] == 0].mean() - c["gpa"][c["group"] == 1].mean()

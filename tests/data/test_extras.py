@@ -1,4 +1,4 @@
-"""What is installed for what: the people of every environment need pyarrow and nothing more."""
+"""Which extra needs what: the people of every environment need only pyarrow."""
 
 import json
 import re

@@ -292,7 +292,7 @@ def test_csv_gives_the_same(write):
 
 
 def broken(write, folder):
-    """Path of an extract with something wrong, and what the error must say."""
+    """Path of a damaged extract, and the expected error."""
     rows = people()
     widths = {k: v for k, v in WIDTHS.items() if k not in ("GPA", "UGLOANR")}
     yield write(rows, widths, name="a"), "no variable GPA, UGLOANR or UGLOAN; add"

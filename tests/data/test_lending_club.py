@@ -113,7 +113,7 @@ def test_older_file_without_joint_columns(tmp_path, loans):
 
 
 def broken_files(loans, folder):
-    """Name of a damage -> file with it and what the error must say."""
+    """Name of a damage -> damaged file and expected error."""
     text = loans.csv_text(loans.random_rows())
     packed = gzip.compress(text.encode())
     contents = {

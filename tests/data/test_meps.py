@@ -259,7 +259,7 @@ def without(*names):
 
 
 def broken(write, folder):
-    """Path of an extract with something wrong, and what the error must say."""
+    """Path of a damaged extract, and the expected error."""
     rows = people()
     yield write(rows, without("ASAD", "RACEA"), name="a"), "no variable RACEA or RACE.*, ASAD; add"
     yield write(rows, name="b", structure="hierarchical"), "hierarchical extract; make a rect"

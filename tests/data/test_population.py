@@ -24,7 +24,7 @@ def copy(home):
 
 
 def reseal(folder, name, content):
-    """Replaces a file and its checksum alike."""
+    """Replaces a file and its checksum."""
     (folder / name).write_bytes(content)
     entries = json.loads((folder / "checksums.json").read_text())
     digest = hashlib.sha256(content).hexdigest()
@@ -149,16 +149,16 @@ def test_without_pyarrow(monkeypatch):
 
 
 def test_unknown_names():
-    with pytest.raises(FairgymError, match=r"unknown population 'boats': there is .*loan"):
+    with pytest.raises(FairgymError, match=r"unknown population 'boats'; there are: .*loan"):
         load_population("boats")
-    with pytest.raises(FairgymError, match=r"unknown source 'nowhere'.*there is built-in"):
+    with pytest.raises(FairgymError, match=r"unknown source 'nowhere' .*; there are: built-in"):
         load_population("loan", "nowhere")
     with pytest.raises(FairgymError, match="import it first: fairgym data import lending-club"):
         load_population("loan", "lending-club")
     with pytest.raises(FairgymError, match="import it first: fairgym data import meps"):
         load_population("health", "meps")
     # an import of other people is no help
-    with pytest.raises(FairgymError, match="unknown source 'meps' for population 'loan': there"):
+    with pytest.raises(FairgymError, match="unknown source 'meps' for population 'loan'; there"):
         load_population("loan", "meps")
 
 

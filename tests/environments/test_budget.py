@@ -36,7 +36,7 @@ def test_each_gets_in_proportion_and_nothing_is_lost(money, weight, group):
 
 
 def test_by_hand():
-    """Half the income, twice the money; a group without people keeps its money to itself."""
+    """Half the income gives twice the money; the money of an empty group is not distributed."""
     found = divide(
         jnp.array([90.0, 10.0, 77.0]),
         1.0 / jnp.array([10_000.0, 20_000.0, 5_000.0]),

@@ -129,7 +129,7 @@ def test_every_metric_has_a_unit(env):
 
 
 def test_a_state_after_a_step_has_the_types_of_the_first(env):
-    """The weakness of Python's numbers too: else whatever takes a state is compiled twice."""
+    """Weak types too: otherwise every function of a state is compiled twice."""
     key, params = jax.random.key(0), env.default_params
     state = jax.eval_shape(env.initial_state, key, params)
     actions = {a: np.zeros(env.action_space(a).shape, np.float32) for a in env.agents}

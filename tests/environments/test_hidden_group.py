@@ -1,4 +1,4 @@
-"""Agents that are not to see groups: what they see tells next to nothing about a person's group."""
+"""With groups hidden, observations reveal almost nothing about a person's group."""
 
 import functools
 from typing import Any

@@ -58,7 +58,7 @@ def test_features_move_by_the_numbers_of_their_own_region(differs):
 
 @pytest.mark.parametrize("name", ["health", "education"])
 def test_race_and_sex_together(name):
-    """As many people of each part as the columns say, in the order of its names."""
+    """Each subgroup has as many people as the columns say, in the order of its names."""
     env: Any = fairgym.make(name, population=2_000)
     state = jax.jit(env.initial_state)(jax.random.key(0), env.default_params)
     people = {n: np.asarray(x) for n, x in jax.jit(env.people)(state).items()}

@@ -34,7 +34,7 @@ def step_number(value):
 @thorough
 @given(st.lists(st.tuples(later, amounts), max_size=6))
 def test_what_is_entered_falls_due_on_its_date(entries):
-    """And what is due after the end is kept in the last column: nothing is lost."""
+    """Amounts due after the end are kept in the last column."""
     schedule = Schedule.empty(STEPS, (PLACES,))
     expected = np.zeros((PLACES, STEPS + 1))
     for at, amount in entries:

@@ -68,7 +68,7 @@ def equal(now, then):
 
 
 def changes(now, then):
-    """Facts that both know and that differ, in words."""
+    """Facts that both have and that differ, in words."""
     return [
         f"{name}: {now[name]}, was {then[name]}"
         for name in then

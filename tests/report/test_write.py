@@ -225,7 +225,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
         ("file/report.html", "file/report.html cannot be written .Not a directory"),
         ("folder", "folder cannot be written .Is a directory"),
         ("/proc/x/report.html", "/proc/x/report.html cannot be written"),
-        ("bad/report.html", "figures is not a folder"),
+        ("bad/report.html", "figures must be a folder, got a file"),
     ],
 )
 def test_a_page_that_cannot_be_written_is_one_sentence_before_anything_is_measured(

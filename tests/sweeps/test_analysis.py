@@ -51,7 +51,9 @@ def test_measures_go_by_their_names_in_short():
     rows = [row(1, "u", 0, 1.0)]
     assert measures_of(rows) == ["score", "metrics/y"]
     assert measure_named(rows, "y", "x") == measure_named(rows, "metrics/y", "x") == "metrics/y"
-    with pytest.raises(FairgymError, match=r"x must be one of score, y.*got 'a'"):
+    with pytest.raises(
+        FairgymError, match=r"x must be a measure of these runs .score, y.*, got 'a'"
+    ):
         measure_named(rows, "a", "x")
 
 
@@ -240,7 +242,7 @@ def test_settings_that_change_together_are_one_and_what_is_missing_is_told():
     assert [one.factor for one in found.shares] == ["a and b", "seeds"]
     assert found.constant == ["metrics/y"] and found.crossed
     assert not effects(planted(1.0)[1:], NAMES, ["score"]).crossed
-    with pytest.raises(FairgymError, match="2 runs are finished; effects takes at least three"):
+    with pytest.raises(FairgymError, match="2 runs are finished; effects needs at least three"):
         effects(rows[:2], NAMES, ["score"])
 
 

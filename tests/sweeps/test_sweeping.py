@@ -91,21 +91,24 @@ def test_settings_reach_the_configurations():
     ("parts", "message"),
     [
         ({"grids": {}}, "unknown part 'grids'; did you mean 'grid'"),
-        ({"grid": {"horizon": 3}}, "grid.horizon must be a list of values, got a number"),
-        ({"grid": {"horizon": []}}, "grid.horizon is an empty list"),
+        ({"grid": {"horizon": 3}}, "grid.horizon must be a list of .* values, got a number"),
+        (
+            {"grid": {"horizon": []}},
+            "grid.horizon must be a list of one or more values, got an empty list",
+        ),
         ({"grid": [3]}, "grid must be names with values, got a list"),
         ({"zip": {"horizon": [3, 4], "hidden": [2]}}, r"different lengths \(horizon 2, hidden 1\)"),
         ({"grid": {"hidden": [2]}, "list": [{"hidden": 3}]}, "'hidden' is in two of grid, zip"),
-        ({"list": [3]}, "list takes a list of tables"),
+        ({"list": [3]}, "list must be a list of tables"),
         ({"exclude": [{"horizon": 3}]}, "exclude names 'horizon', which no run"),
         ({"exclude": [{"epochs": 9, "horizn": 3}]}, "exclude names 'horizn', which no run"),
         ({"exclude": [{"epochs": 2}]}, "exclude leaves no run"),
         ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn'; did you mean 'horizon'"),
         ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon must be a whole number.*got 'x'"),
         ({"seeds": "3:"}, "seeds must be START:STOP.*got '3:'"),
-        ({"seeds": [1, 1]}, "seeds is .1, 1."),
-        ({"seeds": [-1]}, "seeds is .-1."),
-        ({"seeds": "3:3"}, "seeds is '3:3'"),
+        ({"seeds": [1, 1]}, "seeds must be START:STOP .*, got .1, 1."),
+        ({"seeds": [-1]}, "seeds must be START:STOP .*, got .-1."),
+        ({"seeds": "3:3"}, "seeds must be START:STOP .*, got '3:3'"),
         ({"grid": {"epochs": list(range(1, 2_000))}, "seeds": "0:60"}, "more than 100,000 runs"),
     ],
 )
@@ -529,15 +532,24 @@ def test_status_is_watched_until_all_is_finished(tmp_path, monkeypatch, capsys):
     [
         (["table", "--rows", "seed"], "rows must be run or setting.*got 'seed'"),
         (["table", "--episodes", "-1"], "episodes must be a whole number from 0 to .*, got -1"),
-        (["pareto", "--x", "score"], "x is 'score', y is None; pareto takes two"),
-        (["pareto", "--x", "score", "--y", "profit"], "y must be one of .*got 'profit'"),
+        (["pareto", "--x", "score"], "x is 'score', y is None; pareto needs two"),
+        (
+            ["pareto", "--x", "score", "--y", "profit"],
+            "y must be a measure of these runs .*, got 'profit'",
+        ),
         (
             ["pareto", "--x", "score", "--y", "score", "--reference", "1"],
             "reference must be X,Y, .* got",
         ),
         (["pareto", "--x", "score", "--y", "score", "--reference", "1,nan"], "two finite numbers"),
-        (["effects", "--measure", "left"], "measure must be one of .*, got 'left'"),
-        (["effects", "--measure", "actions/router/right"], "measure must be one of .*, got"),
+        (
+            ["effects", "--measure", "left"],
+            "measure must be a measure of these runs .*, got 'left'",
+        ),
+        (
+            ["effects", "--measure", "actions/router/right"],
+            "measure must be a measure of these runs .*, got",
+        ),
     ],
 )
 def test_bad_questions_are_told(trained, words, message, capsys):

@@ -1,4 +1,4 @@
-"""The index of the results says of every page what the page says, and counts the checks."""
+"""The index of the results agrees with every page, and counts the checks."""
 
 from pathlib import Path
 

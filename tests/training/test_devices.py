@@ -1,4 +1,4 @@
-"""What `fairgym.configure` sets up in a fresh process, and what it leaves as the user has it."""
+"""What `fairgym.configure` sets up in a fresh process, and which user settings it keeps."""
 
 import json
 import os

@@ -23,7 +23,7 @@ def env():
 
 
 def everything(env, fixed, **changes):
-    """Five episodes with all that can be asked for: one program, whatever the policies."""
+    """Five episodes with all options: one program for all policies."""
     options = {"discount": 1.0, "people_episodes": 5} | changes
     return evaluate(
         env,
@@ -44,7 +44,7 @@ def measured(env):
 
 
 def test_schemes_are_measured_beside_metrics():
-    """And those that an objective brings along; against NumPy on the trace."""
+    """Also those of an objective; against NumPy on the trace."""
     env = fairgym.make("doughnut", population=2, horizon=5)
     objective = Objective.weighted(env, {"welfare": 1.0, "nash": 2.0})
     found = evaluate(
@@ -146,7 +146,7 @@ def test_parts_are_the_whole(env, measured, monkeypatch):
     asked = []
 
     def one_program(*arguments):
-        """As if people were returned where they are not asked for."""
+        """Measure people even if they are not requested."""
         *others, with_people, ends, permutations = arguments
         asked.append(with_people)
         part, everybody = measure(*others, True, ends, permutations)

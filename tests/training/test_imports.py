@@ -39,7 +39,7 @@ GIVEN["fixed"] = {"split": "random"}
 
 
 def forget():
-    """What a fresh process does not know."""
+    """Remove what a fresh process would not have imported."""
     for name in [name for name in sys.modules if name.startswith("plug_")]:
         del sys.modules[name]
     for registry, name in ((environments, "plug-env"), (algorithms, "plug-walk")):
@@ -99,7 +99,7 @@ OWN_METRIC = {
 def test_a_run_with_a_class_of_metric_of_ones_own(
     page, here, own_metric_classes, monkeypatch, capsys
 ):
-    """Every command finds it anew, as a fresh process does."""
+    """Every command imports it again, as a fresh process does."""
     monkeypatch.setattr(devices, "configure", lambda: None)
     (here / "plug_metric.py").write_text(METRIC)
     (here / "own.json").write_text(json.dumps(OWN_METRIC))

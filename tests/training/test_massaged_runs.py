@@ -63,7 +63,7 @@ def test_tau_is_that_of_the_last_round(run):
 
 
 def test_a_run_in_its_own_environment_and_in_a_longer_one(run):
-    """Its loans are the fairest in its own window: a network that knows little allows any."""
+    """Its loans are the fairest in its own window, since an untrained network allows any."""
     longer = dataclasses.replace(run.env.unwrapped, horizon=60)
     longer = fairgym.wrappers.augmented(longer, "window")
     chance = np.array(run.params.repayment)

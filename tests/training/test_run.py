@@ -172,7 +172,7 @@ def test_other_data_are_noticed(tmp_path):
     stored = json.loads((tmp_path / "config.json").read_text())
     stored["provenance"]["data_checksum"] = "0" * 64
     (tmp_path / "config.json").write_text(json.dumps(stored))
-    with pytest.raises(FairgymError, match="resume takes the same data"):
+    with pytest.raises(FairgymError, match="resume needs the same data"):
         train(toy_loan(), tmp_path, resume=True)
 
 
@@ -188,7 +188,7 @@ def test_another_version_of_the_environment_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(type(run.env), "spec", newer)
     with pytest.raises(
         FairgymError,
-        match=r"two_servers has version 2, but the run in .* began in version 1; resume takes",
+        match=r"two_servers has version 2, but the run in .* began in version 1; resume needs",
     ):
         train(toy_config(), tmp_path, resume=True)
     assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
@@ -361,7 +361,7 @@ def test_a_run_without_checkpoint_has_no_policy(tmp_path):
 
 @pytest.mark.parametrize("after", range(0, 12, 3))
 def test_a_disk_that_fills_up(tmp_path, monkeypatch, after, results):
-    """Whatever cannot be written: one sentence, and the run goes on once there is room."""
+    """Failed writes raise one sentence, and the run continues once there is room."""
     sync, calls = os.fsync, iter(range(1000))
 
     def fsync(handle):

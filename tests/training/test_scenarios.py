@@ -35,7 +35,7 @@ def scenario(name, fixed=(), params=(), **more):
 
 @pytest.fixture(scope="module")
 def simulated():
-    """Relief, dearer deposits and nothing at all, against everybody admitted without relief."""
+    """Relief, higher deposit rates and no change, against everybody admitted without relief."""
     return simulate(
         "loan",
         [
@@ -257,7 +257,7 @@ def test_the_default_baseline_is_one_in_which_somebody_decides():
 
 
 def test_states_are_told_as_means_over_the_steps():
-    """Sums of people insured in each month are no number of people."""
+    """Sums of people insured in each month are not a number of people."""
     told = {(q.kind, q.name, q.group): q for q in quantities(fairgym.make("health", population=60))}
     insured = told["count", "insured", "South"]
     assert (insured.title, insured.unit) == ("people insured, on average", "people")
@@ -383,7 +383,10 @@ BAD = [
         lambda: scenario("a", params={"rate": 1}).build("loan"),
         "scenario 'a': unknown parameter 'rate'.*deposit_rate",
     ),
-    (lambda: scenario("a", params={"deposit_rate": 2}).build("loan"), "'a': .*deposit_rate is 2"),
+    (
+        lambda: scenario("a", params={"deposit_rate": 2}).build("loan"),
+        "'a': .*deposit_rate must be a number from 0 to 1, got 2",
+    ),
     (lambda: scenario("a", params={"deposit_rate": "x"}).build("loan"), "'a': .*deposit_rate.*'x'"),
     (
         lambda: Scenario("a", environment_args={"people": 3}).build("loan"),

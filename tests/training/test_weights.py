@@ -216,13 +216,13 @@ class TestRuns:
             train(config, tmp_path / "x", progress=stopped)
         other = {**QUEUES, "weights": {"waiting": 1, "worst_served": 3}}
         for objective in (other, "uniform", {"waiting": 1, "served_gap": 2}):
-            with pytest.raises(FairgymError, match=r"objective.* resume takes the same"):
+            with pytest.raises(FairgymError, match=r"objective.* resume needs the same"):
                 train(dataclasses.replace(small, objective=objective), tmp_path / "x", resume=True)
         train(config, tmp_path / "x", resume=True)
         assert results(tmp_path / "x") == results(further.folder)
 
     def test_runs_side_by_side_are_measured_alike(self, tmp_path):
-        """One brings metrics along that the other one lacks."""
+        """One objective has metrics that the other one lacks."""
         plain = train(walk(), tmp_path / "plain")
         further = train(walk(objective=QUEUES), tmp_path / "further")
         runs = load_runs(plain.folder, further.folder)
@@ -317,11 +317,14 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("objective", "message"),
         [
-            ("--objective profits=1", "weighs 'profits', which is no metric of loan"),
-            ("--objective insured_rate=1", "no metric of loan; there are: profit"),
+            ("--objective profits=1", "unknown metric 'profits' .*; did you mean 'profit'"),
+            (
+                "--objective insured_rate=1",
+                "unknown metric 'insured_rate' in the objective for loan",
+            ),
             ("--objective profit=much", "must be METRIC=NUMBER, got 'profit=much'"),
             ("--objective =", "must be METRIC=NUMBER, got '='"),
-            ("--agent-objective admissions=profits=1", "no metric of loan"),
+            ("--agent-objective admissions=profits=1", "unknown metric 'profits'"),
             ("{}", "without a weight"),
             ("{profit: a lot}", "weight of 'profit' must be a number.*got 'a lot'"),
             ("{profit: .inf}", "weight of 'profit' must be a number.*got inf"),

@@ -120,7 +120,7 @@ def table_code(name: str, env: Environment, agent: str) -> TableCode:
     if code.size * options > LARGEST_TABLE:
         size = f"{code.size:,}" if code.size < 10**15 else f"10^{math.log10(code.size):.0f}"
         raise FairgymError(
-            f"{agent!r} has {size} distinct observations; {name} takes at most"
+            f"{agent!r} has {size} distinct observations; {name} needs at most"
             f" {LARGEST_TABLE // options:,} with {options} options"
         )
     return code

@@ -62,7 +62,7 @@ def demo(arguments: Sequence[str]) -> None:
     if again:
         for field, here, there in job.config.differences(folder.current.read_config().config):
             raise FairgymError(
-                f"{field} is {here!r}, but the run in {out} has {there!r}; out takes a new folder,"
+                f"{field} is {here!r}, but the run in {out} has {there!r}; give a new folder,"
                 " or one with the same demo"
             )
     options = {"resume": resume, "overwrite": again and not resume}

@@ -180,7 +180,7 @@ def print_front(arguments: Sequence[str]) -> None:
     if flags.x is None or flags.y is None:
         given = ", ".join(f"{field} is {getattr(flags, field)!r}" for field in ("x", "y"))
         raise FairgymError(
-            f"{given}; pareto takes two metrics, such as --x profit --y admission_disparity"
+            f"{given}; pareto needs two metrics, such as --x profit --y admission_disparity"
         )
     rows = _rows(flags.episodes, found, out)
     from fairgym.sweeps import measure_named, pareto
@@ -250,7 +250,7 @@ def print_effects(arguments: Sequence[str]) -> None:
         for share in every.shares
     ]
     if not records:
-        raise FairgymError("every measure is equal in all runs; effects takes one that differs")
+        raise FairgymError("every measure is equal in all runs; effects needs one that differs")
     if not output.give("sweep effects", lambda: {"crossed": every.crossed, "results": records}):
         return
     shown = ("measure", "setting", "share", "null_mean", "p", "clear")

@@ -170,7 +170,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     if seeds is None and given.workers != 1:
         raise FairgymError(f"workers must be 1 unless --seeds is given, got {given.workers}")
     if seeds is not None and given.seed is not None:
-        raise FairgymError("seed and seeds are both given; a command takes one of them")
+        raise FairgymError("seed and seeds are both given; give one of them")
     config = RunConfig(
         environment=config.environment,
         algorithm=given.algorithm,
@@ -211,7 +211,7 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     if changed and path is None:
         raise FairgymError(
             f"environment is {named!r}, but the run in {out} has {base['environment']!r};"
-            " resume takes the same configuration"
+            " resume needs the same configuration"
         )
     if named is not None:
         base["environment"] = named
@@ -321,8 +321,8 @@ def begun(out: str | Path) -> bool:
 
 def _nothing_to_resume(out: str | Path) -> FairgymError:
     return FairgymError(
-        f"{out} holds no run to resume; out takes the folder of one; without --resume a new run"
-        " starts"
+        f"{out} holds no run to resume; give the folder of one, or leave out --resume to start a"
+        " new run"
     )
 
 

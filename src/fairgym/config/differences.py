@@ -142,7 +142,7 @@ def require_same_run(config: RunConfig, begun: RunConfig, folder: Path) -> None:
         if field == length and _is_length(given) and _is_length(there):
             takes = f"{there} or more" if given < there else f"{there} until that run has finished"
         raise FairgymError(
-            f"{field} is {given!r}, but the run in {folder} has {there!r}; resume takes {takes}"
+            f"{field} is {given!r}, but the run in {folder} has {there!r}; resume needs {takes}"
         )
 
 

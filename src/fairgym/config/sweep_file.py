@@ -91,7 +91,7 @@ def sweep_of(content: Mapping[str, object]) -> Sweep:
         raise FairgymError(f"zip has lists of different lengths ({found}); they must be equal")
     listed = {name for row in alone for name in row}
     for name in (grid.keys() & side.keys()) | (grid.keys() | side.keys()) & listed:
-        raise FairgymError(f"{name!r} must be in one of grid, zip and list, got two")
+        raise FairgymError(f"{name!r} is in two of grid, zip and list; put it in one")
     known_settings = base.keys() | grid.keys() | side.keys() | listed
     for name in {name for without in left_out for name in without} - known_settings:
         raise FairgymError(f"exclude names {name!r}, which no run of the sweep sets")
@@ -142,7 +142,9 @@ def _lists(parts: Mapping[str, object], name: str) -> Mapping[str, Sequence[obje
     for setting, values in _table(parts, name).items():
         if not isinstance(values, list) or not values:
             given = "an empty list" if values == [] else describe(values)
-            raise FairgymError(f"{name}.{setting} must be a list of values, got {given}")
+            raise FairgymError(
+                f"{name}.{setting} must be a list of one or more values, got {given}"
+            )
         found[setting] = values
     return found
 
@@ -150,7 +152,7 @@ def _lists(parts: Mapping[str, object], name: str) -> Mapping[str, Sequence[obje
 def _tables(parts: Mapping[str, object], name: str) -> Sequence[Mapping[str, object]]:
     found = parts.get(name, [])
     if not isinstance(found, list) or not all(isinstance(one, Mapping) and one for one in found):
-        raise FairgymError(f"{name} takes a list of tables, each with names and values")
+        raise FairgymError(f"{name} must be a list of tables, each with names and values")
     return found
 
 

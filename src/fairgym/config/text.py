@@ -81,6 +81,6 @@ def read_pairs(name: str, takes: str, given: Sequence[str]) -> tuple[tuple[str, 
         if not (key and value):
             raise FairgymError(f"{flag} must be {takes}, got {text!r}")
         if slug(key) in pairs:
-            raise FairgymError(f"{flag} must name each once, got {key} twice")
+            raise FairgymError(f"{flag} must have each name once, got {key} twice")
         pairs[slug(key)] = key, value
     return tuple(pairs.values())

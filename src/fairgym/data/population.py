@@ -13,6 +13,7 @@ from fairgym.core.errors import FairgymError
 from fairgym.data import store
 from fairgym.data.bias import TWO_GROUPS
 from fairgym.data.populations import population_module
+from fairgym.utils.changes import unknown
 
 BUILT_IN = "built-in"
 FILES = Path(__file__).parent / "files"
@@ -185,14 +186,12 @@ def _folder(name: str, source: str) -> Path:
         return folders[source]
     from fairgym.data.importers import importer_modules
 
-    hint = ""
+    where = f" for population {name!r}"
     importer = importer_modules().get(source)
     if importer is not None and importer.POPULATION == name:
-        hint = f" (import it first: fairgym data import {source} FILE)"
-    raise FairgymError(
-        f"unknown source {source!r} for population {name!r}{hint}: there is "
-        f"{', '.join(sources(name)) or 'none'}"
-    )
+        hint = f"import it first: fairgym data import {source} FILE"
+        raise FairgymError(f"unknown source {source!r}{where}; {hint}")
+    raise unknown("source", source, sources(name), "there are", where)
 
 
 def encode_scores(scores: dict[str, Score], bias_strength: float, **details: Any) -> bytes:

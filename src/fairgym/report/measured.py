@@ -126,7 +126,7 @@ def grouped(
         if group.env.name != env.name or group.env.spec.groups != env.spec.groups:
             raise FairgymError(
                 f"the runs are in the environments {env.name!r} and {group.env.name!r}; a report"
-                " takes runs in one"
+                " needs runs in one environment"
             )
     return groups
 

@@ -36,7 +36,7 @@ def measure_named(rows: Sequence[Row], name: str, field: str) -> str:
         if column in known:
             return column
     takes = ", ".join(column.removeprefix(METRICS) for column in known)
-    raise FairgymError(f"{field} must be one of {takes} of these runs, got {name!r}")
+    raise FairgymError(f"{field} must be a measure of these runs ({takes}), got {name!r}")
 
 
 def by_setting(rows: Sequence[Row], names: Sequence[str]) -> list[dict[str, Any]]:

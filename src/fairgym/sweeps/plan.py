@@ -165,7 +165,7 @@ def plan_seeds(
         FairgymError: As `fairgym.train`; nothing is written.
     """
     if RunFolder(out).kind() == "run":
-        raise FairgymError(f"{out} is itself the folder of a run; several seeds take another one")
+        raise FairgymError(f"{out} is itself the folder of a run; several seeds need another one")
     job = config.build()
     found = []
     for seed in seeds:

@@ -96,7 +96,7 @@ def effects(
     """
     finished = [row for row in rows if row["status"] == FINISHED]
     if len(finished) < 3:
-        raise FairgymError(f"{len(finished)} runs are finished; effects takes at least three")
+        raise FairgymError(f"{len(finished)} runs are finished; effects needs at least three")
     factors = _factors(finished, names)
     cells = _codes(list(zip(*factors.values(), strict=True)), len(finished))
     sizes = np.bincount(cells)

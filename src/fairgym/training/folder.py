@@ -159,14 +159,14 @@ class RunFolder:
         if begun_with.environment_version != env.spec.version:
             raise FairgymError(
                 f"the environment {config.environment} has version {env.spec.version}, but the run"
-                f" in {there.path} began in version {begun_with.environment_version}; resume takes"
+                f" in {there.path} began in version {begun_with.environment_version}; resume needs"
                 " the same version"
             )
         began_on = begun_with.provenance.get("data_checksum", "")
         if began_on != env.spec.data_checksum:
             raise FairgymError(
                 f"the data of {config.environment} have sha256 {env.spec.data_checksum!r}, but the"
-                f" run in {there.path} began on {began_on!r}; resume takes the same data"
+                f" run in {there.path} began on {began_on!r}; resume needs the same data"
             )
 
     # ---------------------------------------------------------------- writing

@@ -236,7 +236,7 @@ def build_all(
         if names.count(name) > 1:
             raise FairgymError(f"two scenarios are named {name!r}; names must be unique")
     if reference is not None and reference not in names:
-        raise FairgymError(f"reference is {reference!r}; there are: {', '.join(names)}")
+        raise unknown("reference", reference, names)
     built = tuple(one.build(environment) for one in several)
     base = built[0 if reference is None else names.index(reference)]
     for one in built:

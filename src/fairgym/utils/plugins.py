@@ -33,7 +33,7 @@ def import_plugin(name: str, outside: Path | None = None) -> ModuleType:
         'fairgym.policies'
         >>> import_plugin("my_module.py")
         Traceback (most recent call last):
-        fairgym.core.errors.FairgymError: 'my_module.py' is not the name of a module; ...
+        fairgym.core.errors.FairgymError: the name of a module must be a Python name, ...
     """
     _check_name(name)
     _see_current_folder()

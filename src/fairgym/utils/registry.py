@@ -78,8 +78,8 @@ class Registry:
             own = None if module in self.modules else self._modules().get(name)
             if own is not None and not f"{module}.".startswith(f"{own}."):
                 raise FairgymError(
-                    f"the name {name!r} is that of a built-in {self.what}; {module} takes another"
-                    " one"
+                    f"the name {name!r} is that of a built-in {self.what}; choose another name in"
+                    f" {module}"
                 )
             self._things[name] = thing
             self._registered_by[name] = module

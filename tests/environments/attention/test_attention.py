@@ -1,4 +1,4 @@
-"""Attention allocation against NumPy and scipy, and what hand-written agents reach in it."""
+"""Attention allocation against NumPy and scipy, and hand-written agents."""
 
 import jax
 import jax.numpy as jnp
@@ -83,7 +83,7 @@ class TestWhatIsReached:
         assert scores.mean() == pytest.approx(known, abs=2 * spread / 3**0.5)
 
     def test_incidents_that_are_let_happen_can_be_found(self, reached):
-        """Rates near what the units can do pay, and no rates at all do not."""
+        """Rates near the units' capacity pay off; rates of 0 do not."""
         assert reached["proportional"][0].mean() == pytest.approx(1.5, abs=0.04)
         assert np.all(reached["cover-sites"][1] == 0.0)
         assert 2.0 < reached["proportional"][1].sum(axis=1).mean() < 8.0
@@ -94,7 +94,7 @@ class TestWhatIsReached:
 
 @pytest.fixture(scope="module")
 def recorded():
-    """An episode of random allocations, some sites without a unit, with all that is seen."""
+    """An episode of random allocations, some sites without a unit, with its observations."""
     env = fairgym.make("attention", horizon=STEPS)
     params = env.default_params
     rng = np.random.default_rng(1)
@@ -195,7 +195,7 @@ class TestSteps:
 
 
 def test_the_reward_of_a_step():
-    """Found less a quarter of what is missed; its mean over the steps is the score."""
+    """Found minus a quarter of missed; its mean over the steps is the score."""
     env = fairgym.make("attention", horizon=10)
     components = no_components(env, env.default_params).replace(
         found=jnp.array([2.0, 1.0, 0.0, 0.0, 0.0]), missed=jnp.array([3.0, 0.0, 4.0, 0.0, 0.0])
@@ -343,7 +343,7 @@ def test_expected_finds_are_exact(drawn):
 
 
 def test_expected_components_is_the_mean_over_the_noise():
-    """Where the incidents that are seen tell the rates; five of the eight steps have been."""
+    """Observed incidents estimate the rates; five of the eight steps have passed."""
     env = fairgym.make("attention")
     params = env.default_params
     action = {"dispatcher": jnp.array([3, 0, 2, 1, 0], jnp.int32)}

@@ -230,7 +230,7 @@ def test_bad_numbers():
     with pytest.raises(FairgymError, match=r"presence must be a number from 0 to 1.*got 1\.2"):
         env.default_params.replace(presence=1.2)
     params = env.default_params.replace(presence=jnp.full(3, 0.5))
-    with pytest.raises(FairgymError, match="one per person: person_0, person_1"):
+    with pytest.raises(FairgymError, match=r"one per person \(person_0, person_1\), got the shape"):
         env.reset(jax.random.key(0), params)
     with pytest.raises(
         FairgymError, match=r"must have shape \(\) \(a whole number from 0.*got \(2,\)"

@@ -1,4 +1,4 @@
-"""What is drawn, is drawn evenly."""
+"""Random choices are uniform."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The environment as a whole: its contract, its ends, and what its agents see."""
+"""The environment as a whole: contract, ends and observations."""
 
 from typing import Any
 
@@ -128,7 +128,7 @@ def test_group_shares_are_kept(env, params, start, share):
 
 
 def test_a_university_that_cannot_pay_its_faculty_fails(record, params):
-    """At once if it pays nothing; never if all money is for salaries."""
+    """It fails at once if it pays nothing, and never if all money is for salaries."""
     assert ends_at(record(params, university=NO_SALARIES)) == 0
     assert ends_at(record(params, university=ALL_SALARIES)) is None
     # 2 units of 5 faculty at 4,000 are 40,000 dollars of the 100,000 there are
@@ -179,7 +179,7 @@ def test_what_does_not_fail_goes_on_to_the_horizon(env, record, params):
 
 
 def test_those_who_have_a_master_are_not_counted_again(record, params):
-    """Where nobody leaves, everybody goes through all programmes."""
+    """If nobody leaves, everybody completes all programmes."""
     run = record(params.replace(leave_base=-100.0, seats_per_unit=1_000.0))
     c = vars(run.components)
     for name in ("bachelor", "master", "doctorate"):
@@ -194,7 +194,7 @@ def test_those_who_have_a_master_are_not_counted_again(record, params):
 
 
 def test_the_last_observation_counts_open_units_only(env, params, start):
-    """What would open after the horizon is not there at the horizon."""
+    """Units that open after the horizon are not open at the horizon."""
     state = start(jax.random.key(0), params)
     building = state.building.replace(
         openings=state.building.openings.add(jnp.int32(env.horizon + 5), jnp.array([7.0]))
@@ -207,7 +207,7 @@ def test_the_last_observation_counts_open_units_only(env, params, start):
 
 
 def test_people_carry_a_share_of_their_own_residual():
-    """All of it is the GPA of their row; the groups differ as in the data, or by 0.5."""
+    """With a share of 1 it is the GPA of the row; groups differ as in the data, or by 0.5."""
     data = load_population("education").columns
     many = fairgym.make("education", population=20_000)
     group_of = jax.jit(lambda params: many.initial_state(jax.random.key(0), params))

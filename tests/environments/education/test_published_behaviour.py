@@ -1,4 +1,4 @@
-"""What the paper says of the education system, checked over seeds (MAFE, appendix D, figure 6)."""
+"""The paper's claims on the education system, checked over seeds (MAFE, appendix D, figure 6)."""
 
 from types import SimpleNamespace
 
@@ -146,7 +146,7 @@ def test_unlimited_tertiary_money_raises_graduation_rates(env, measure):
 
 
 def rich(params):
-    """Money is no object: what one thing costs is not missing elsewhere, and all are admitted."""
+    """With ample money: the cost of one thing is not missing elsewhere, and all are admitted."""
     return params.replace(reserve_at_start=1e9, seats_per_unit=PEOPLE * 1.0)
 
 

@@ -1,4 +1,4 @@
-"""The epidemic against NumPy, its expected components, and what hand-written agents reach in it."""
+"""The epidemic against NumPy, its expected components, and hand-written agents."""
 
 import jax
 import jax.numpy as jnp
@@ -187,7 +187,7 @@ class TestSteps:
 
 
 def test_the_same_network_with_other_numbers():
-    """People renumbered together with their contacts and their fates meet the same ends."""
+    """Renumbering people with their contacts and noise gives the same results."""
     order = np.array([3, 5, 0, 6, 2, 4, 1])  # place of each person there
     moved = tuple((int(order[a]), int(order[b])) for a, b in CONTACTS)
     communities = tuple(np.array(COMMUNITIES)[np.argsort(order)].tolist())
@@ -373,7 +373,7 @@ def test_a_number_of_random_people_is_infected_first():
 
 
 def test_codes_for_tables_and_networks():
-    """What the paper's network sees: four numbers for each of 34 people."""
+    """Observations of the paper's network: four numbers for each of 34 people."""
     assert Inputs(fairgym.make("epidemic").observation_space("clinic")).size == 4 * 34
     three = fairgym.make("epidemic", graph="0-1,1-2", communities=(0, 0, 1), shows_time=True)
     assert TableCode(three.observation_space("clinic")).size == 2 ** (4 * 3) * 21

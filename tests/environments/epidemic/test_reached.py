@@ -1,4 +1,4 @@
-"""What hand-written agents reach in the epidemic."""
+"""Results of hand-written agents in the epidemic."""
 
 import jax
 import jax.numpy as jnp

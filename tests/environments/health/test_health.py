@@ -1,4 +1,4 @@
-"""The contract, who acts when, what each agent sees, and how an episode ends."""
+"""The contract, who acts when, what each agent observes, and how an episode ends."""
 
 import jax
 import jax.numpy as jnp
@@ -94,7 +94,9 @@ def test_an_unknown_source_is_named():
     ("field", "value"), [("planner_budget", 0.0), ("illness_risk", 1.5), ("bed_cost", float("nan"))]
 )
 def test_a_bad_parameter_is_named(env, field, value):
-    with pytest.raises(FairgymError, match=rf"HealthParams.{field} is"):
+    with pytest.raises(
+        FairgymError, match=rf"HealthParams.{field} must be a number from .*, got {value}"
+    ):
         env.default_params.replace(**{field: value})
 
 
@@ -117,7 +119,7 @@ def test_it_says_what_it_is(env):
 
 
 def test_measures_by_hand(env):
-    """Rates of sums over regions; disparities are standard deviations; bad things count minus."""
+    """Rates are ratios of sums; disparities are standard deviations; bad outcomes are negative."""
     totals = env.spec.components(
         profit=jnp.float32(7.2e8 * 240 / 10_000 * 30 / 100 / 2),
         people=jnp.array([100.0, 100.0, 200.0, 100.0]),
@@ -176,7 +178,7 @@ def test_beds_and_people_of_the_regions_can_be_others(env, params, start):
 
 
 def test_bias_strength_draws_the_regions_apart(env, params, start):
-    """The region of direction 1 gets healthier people, the region of direction -1 others."""
+    """The region of direction 1 gets healthier people, that of direction -1 less healthy ones."""
     directions = np.array(load_population("health").directions)
     best, worst = directions.argmax(), directions.argmin()
 
@@ -192,7 +194,7 @@ def test_bias_strength_draws_the_regions_apart(env, params, start):
 
 
 def test_who_comes_for_the_dead_is_drawn_from_their_region(start, params):
-    """Means of the candidates as in the data, to five errors; seeds with which one was not."""
+    """Means of the candidates equal the data's to five errors; seeds for which one did not."""
     data = load_population("health").columns
     region, params = np.asarray(data["group"]), params.replace(bias_strength=0.0)
     for seed in (5, 33, 52):
@@ -254,7 +256,7 @@ def test_beds_that_open_after_the_end_are_not_shown(env, params, start, step):
 
 
 def test_the_insurer_fails_when_its_profits_sum_to_less_than_nothing(env, params, start, step):
-    """Not when it loses in a month: it has what it earned."""
+    """A loss in one month is survived: earlier profits cover it."""
     state = start(jax.random.key(6), params)
     free = act(env, premium=0.0, planner=[0.0, 0.0, 0.0, 1.0, *EVEN * 3])
     _, after, components, terminated, truncated, _ = step(jax.random.key(0), state, free, params)
@@ -269,7 +271,7 @@ def test_the_insurer_fails_when_its_profits_sum_to_less_than_nothing(env, params
 
 
 def test_a_country_without_people_fails(env, params, start, step):
-    """All of them dead in one month; one survivor is enough to go on."""
+    """The episode ends if all die in one month; one survivor is enough to continue."""
     state = start(jax.random.key(7), params)
     doomed = state.replace(
         stage=jnp.full_like(state.stage, WAITING),

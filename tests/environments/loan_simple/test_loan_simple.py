@@ -102,7 +102,9 @@ def test_a_wrong_shape_is_named(shapes, told):
     "field", ["relief_effect", "share_paid_before_default", "deposit_rate", "fico_change"]
 )
 def test_a_wrong_parameter_is_named(field):
-    with pytest.raises(FairgymError, match=f"LoanSimpleParams.{field} is -1"):
+    with pytest.raises(
+        FairgymError, match=rf"LoanSimpleParams.{field} must be a number from 0 to .*, got -1"
+    ):
         LoanSimpleParams(**{field: -1.0})
 
 

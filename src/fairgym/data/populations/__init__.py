@@ -20,7 +20,7 @@ import importlib
 import pkgutil
 from types import ModuleType
 
-from fairgym.core.errors import FairgymError
+from fairgym.utils.changes import unknown
 
 
 def population_names() -> list[str]:
@@ -36,7 +36,7 @@ def population_module(name: str) -> ModuleType:
         FairgymError: If there is no population of that name.
     """
     if name not in population_names():
-        raise FairgymError(f"unknown population {name!r}: there is {', '.join(population_names())}")
+        raise unknown("population", name, population_names())
     return importlib.import_module(f"{__name__}.{name}")
 
 

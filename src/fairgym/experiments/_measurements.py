@@ -130,7 +130,7 @@ def disparity(evaluations: Sequence[Evaluation], name: str) -> tuple[np.ndarray,
     """
     values, null = [], []
     for one in evaluations:
-        known, permuted = one.beside_luck(name)
+        known, permuted = one.beside_null(name)
         some = known.size > 0
         values.append(-np.mean(known, dtype=np.float64) if some else np.nan)
         null.append(

@@ -70,7 +70,7 @@ class Result:
         """
         if any(name not in e.nulls for e in self.evaluations):
             return None
-        sides = zip(*(e.beside_luck(name, partition) for e in self.evaluations), strict=True)
+        sides = zip(*(e.beside_null(name, partition) for e in self.evaluations), strict=True)
         values, permuted = map(np.concatenate, sides)
         return null_of(values, permuted)
 

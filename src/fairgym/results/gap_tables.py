@@ -76,7 +76,7 @@ def null_table(env: Environment, columns: Columns) -> Table:
         label = metric_label(env, name)
         cells = []
         for several in columns.values():
-            sides = zip(*(one.beside_luck(name) for one in several), strict=True)
+            sides = zip(*(one.beside_null(name) for one in several), strict=True)
             values, permuted = map(np.concatenate, sides)
             null = null_of(values, permuted)
             value, mean, bound = (

@@ -171,9 +171,9 @@ class Evaluation:
                 f"unknown partition {partition!r}; there are:"
                 f" {', '.join(self.part_nulls) or 'none'}"
             )
-        return null_of(*self.beside_luck(name, partition), level)
+        return null_of(*self.beside_null(name, partition), level)
 
-    def beside_luck(self, name: str, partition: str = "") -> tuple[np.ndarray, np.ndarray]:
+    def beside_null(self, name: str, partition: str = "") -> tuple[np.ndarray, np.ndarray]:
         """Return the defined raw values of a disparity, and those under permutations.
 
         Args:

@@ -152,7 +152,7 @@ def test_a_run_of_ones_own_parts(home):
 
 
 def test_it_is_evaluated_in_a_fresh_process(clean, home):
-    done = clean(home, "evaluate", "x", "--episodes", "2")
+    done = clean(home, "evaluate", "x", "--episodes", "2", "--all")
     assert done.returncode == 0, done.stderr
     assert "clinic" in done.stdout and "Sickness gap" in done.stdout
 

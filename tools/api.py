@@ -121,7 +121,9 @@ PAGES = {
             "Fixed": _in(
                 "policies", "fixed_policies with_fixed Constant Random FirstCome Function"
             ),
-            "Trained": _in("policies", "equivariant EquivariantPolicy Standardiser"),
+            "Trained": _in(
+                "policies", "equivariant EquivariantPolicy Standardiser split_trainable"
+            ),
             "Modules": _in("policies", "exploration massaging flat coding rules"),
         },
         more="policies",

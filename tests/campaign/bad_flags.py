@@ -19,7 +19,7 @@ WRONG = {
     float: [*NOTHING, "nan", "-nan", "inf", "-inf", "1e999", DIGITS, "1e39", "-1e39", "1/2", "5%%"],
     "name": ["nope", "", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],
     "other name": ["nope", "", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "nope "],
-    "memory": ["nope", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],
+    "name or nothing": ["nope", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b", "None"],
     "whole numbers": ["few", "", ",", "1,", "1.5,2", "0", "-5", f"1,{DIGITS}", "nan", "1;2", LONG],
     "seeds": [
         "",
@@ -80,7 +80,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "scale": "name",
         "seeds": int,
         "workers": int,
-        "engine": "other name",
+        "engine": "name or nothing",
         "gpus": float,
         "out": "path",
         "pages": "path",
@@ -89,7 +89,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     },
     "sweep run plan.toml": {
         "out": "path",
-        "engine": "other name",
+        "engine": "name or nothing",
         "workers": int,
         "gpus": float,
         "shard": "shard",
@@ -97,7 +97,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     },
     "sweep status plan.toml": {"out": "path", "watch": bool, **OUTPUT},
     "sweep table plan.toml": {"out": "path", "rows": "name", "episodes": int, **OUTPUT},
-    "sweep pareto plan.toml": {
+    "sweep pareto plan.toml --x score --y score": {
         "out": "path",
         "x": "name",
         "y": "name",
@@ -136,7 +136,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "config": "path",
         "resume": bool,
         "overwrite": bool,
-        "memory": "memory",
+        "memory": "name or nothing",
         "workers": int,
     },
 }

@@ -143,7 +143,7 @@ FLAGS = {
     "sweep run plan.toml": sweep.RunFlags,
     "sweep status plan.toml": sweep.StatusFlags,
     "sweep table plan.toml": sweep_results.TableFlags,
-    "sweep pareto plan.toml": sweep_results.ParetoFlags,
+    "sweep pareto plan.toml --x score --y score": sweep_results.ParetoFlags,
     "sweep effects plan.toml": sweep_results.EffectFlags,
     "sweep page plan.toml": sweep_results.PageFlags,
     "data describe loan": data.DescribeFlags,

@@ -149,7 +149,9 @@ def test_parts_beside_those_that_luck_makes():
         np.nanmean(found.part_nulls[partition][name][known]), rel=1e-3
     )
     assert null.value == pytest.approx(found.part_metrics[partition][name][known].mean())
-    with pytest.raises(FairgymError, match=r"partition: 'planet'.*race_and_sex"):
+    with pytest.raises(
+        FairgymError, match=r"unknown partition 'planet'; there are: .*race_and_sex"
+    ):
         found.null(name, partition="planet")
 
 

@@ -32,6 +32,7 @@ test-all: .venv ## the same with all tests (nightly, and before a release)
 test test-all:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/codespell src docs benchmarks examples tools *.md *.cff *.toml Makefile
 # The types are checked on one core, beside the tests.
 	$(BIN)/pyright & types=$$!; \
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(MARKED) \

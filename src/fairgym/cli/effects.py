@@ -120,7 +120,7 @@ def _print_everything(simulation: Simulation, found: Sequence[Row]) -> None:
 
 
 def _caveat(simulation: Simulation) -> list[str]:
-    """What the environment's card says that it must not be used for, in a sentence."""
+    """Quote what the environment's card says that it must not be used for."""
     text = in_short_of(caveats(simulation.base.env))
     return [f"The card of {simulation.environment} says: “{text}”"] if text else []
 
@@ -181,7 +181,7 @@ def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> lis
 
 
 def _failed(simulation: Simulation, one: Built) -> str:
-    """Number of episodes in which a scenario and the reference fail."""
+    """Return number of episodes in which a scenario and the reference fail."""
     failure = capital(simulation.base.env.spec.failure)
     count, before = (
         int(simulation.evaluations[name].terminated.sum())
@@ -194,7 +194,7 @@ def _failed(simulation: Simulation, one: Built) -> str:
 
 
 def _failures(simulation: Simulation) -> str:
-    """Number of episodes in which each scenario fails."""
+    """Return number of episodes in which each scenario fails."""
     failure = capital(simulation.base.env.spec.failure)
     counts = {name: int(one.terminated.sum()) for name, one in simulation.evaluations.items()}
     (name, first), *others = counts.items()
@@ -203,7 +203,7 @@ def _failures(simulation: Simulation) -> str:
 
 
 def opening(simulation: Simulation) -> list[str]:
-    """What was simulated: size, length, episodes, reference, and whether people differ."""
+    """Describe what was simulated: size, length, episodes, reference, whether people differ."""
     base, env = simulation.base, simulation.base.env
     episodes = "1 episode" if simulation.episodes == 1 else f"{simulation.episodes:,} episodes"
     several = f" of each scenario with the {same_episodes(env)}" * bool(simulation.others)
@@ -253,7 +253,7 @@ def changes_table(simulation: Simulation) -> Table:
 
 
 def _changes_line(simulation: Simulation, one: Built) -> str:
-    """The settings of a scenario that differ from the reference, on one or two lines."""
+    """Return the settings of a scenario that differ from the reference, on one or two lines."""
     found = changes(simulation, one)
     texts = (f"{x.what} {_value(x.old)} → {_value(x.new)} {x.unit}".rstrip() for x in found)
     parts = [f"; {text}" if place else text for place, text in enumerate(texts)] or ["none"]
@@ -301,7 +301,7 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
 
 
 def same_episodes(env: Environment) -> str:
-    """What all policies share, in words."""
+    """Describe what all policies share."""
     return "same people and random numbers" if has_people(env) else "same random numbers"
 
 

@@ -180,7 +180,7 @@ def _policy_table(objective: Row, columns: Columns, reference: str) -> Table:
 
 
 def _better_lines(rows: Sequence[Row], verdicts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """What each policy is clearly better or worse in, a line for each."""
+    """Return a line per policy: what it is clearly better or worse in."""
     for name, found in verdicts.items():
         titles = {
             words: [small(row.quantity.title) for row in rows if found[row.quantity.name] == one]
@@ -206,7 +206,7 @@ def _better_lines(rows: Sequence[Row], verdicts: Mapping[str, Mapping[str, str]]
 
 
 def _first(names: Sequence[str], most: int) -> str:
-    """The first names, and the number of the others."""
+    """Return the first names, and the number of the others."""
     if not most:
         return f"{len(names)} measure{'s' * (len(names) > 1)}"
     return ", ".join(names[:most]) + f" and {len(names) - most} more" * (len(names) > most)
@@ -233,7 +233,7 @@ def print_tables(comparison: Comparison, setting: str = "") -> None:
 
 
 def _columns(comparison: Comparison, most: int | None = None) -> Columns:
-    """Evaluations by name of policy.
+    """Return evaluations by name of policy.
 
     Args:
         comparison: Policies measured in one setting.
@@ -247,7 +247,7 @@ def _columns(comparison: Comparison, most: int | None = None) -> Columns:
 
 
 def _rows(comparison: Comparison, columns: Columns) -> list[Row]:
-    """The measures of each policy; the objective is the first."""
+    """Return the measures of each policy; the objective is the first."""
     objective = comparison.run.config.objective
     aim = objective if isinstance(objective, str) else "weighted"
     return rows_of(measures(comparison.run.env, aim), columns, next(iter(columns)))
@@ -297,7 +297,7 @@ def _difference_table(
 
 
 def _difference_cell(difference: Estimate, unit: str, verdict: str) -> str:
-    """A difference with its verdict: "+1.20 points [+0.40, +2.00] better"."""
+    """Return a difference with its verdict: "+1.20 points [+0.40, +2.00] better"."""
     return f"{difference_text(difference, unit)} {verdict}".rstrip()
 
 

@@ -80,7 +80,7 @@ def width() -> int:
 
 
 def folded(text: str) -> list[str]:
-    """A sentence as lines that are not too wide."""
+    """Return a sentence as lines that are not too wide."""
     lines = textwrap.wrap(plain(text), width(), break_long_words=False, subsequent_indent="  ")
     return lines or [""]
 
@@ -91,7 +91,7 @@ def line(text: str = "") -> None:
 
 
 def fitting(start: str, items: Sequence[str]) -> str:
-    """A line with as many of the items as fit, and the number of those that do not.
+    """Return a line with as many of the items as fit, and the number of those that do not.
 
     Args:
         start: Start of the line.
@@ -148,7 +148,7 @@ def _widths(table: Table) -> list[int]:
 
 
 def _split(table: Table, most: int) -> list[Table]:
-    """The table in parts of at most this width, each with the first column, the last with notes."""
+    """Split the table to at most this width: each part has the first column, the last the notes."""
     first, *others = _widths(table)
     first = min(first, _LABEL)  # a longer one is folded
     parts: list[list[int]] = [[]]
@@ -176,7 +176,7 @@ def _split(table: Table, most: int) -> list[Table]:
 
 
 def _drawn(table: Table) -> Any:
-    """A table of rich."""
+    """Return a table of rich."""
     from rich.table import Table as Shown
     from rich.text import Text
 

@@ -66,7 +66,7 @@ def reproduce(arguments: Sequence[str]) -> None:
 
 
 def _records(results: Sequence[Any]) -> list[dict[str, Any]]:
-    """Records, one per check."""
+    """Return records, one per check."""
     return [
         {
             "experiment": result.name,

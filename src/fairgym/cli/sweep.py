@@ -217,7 +217,7 @@ def _timed(config: Any, epochs: str) -> tuple[float, float, float]:
 
 
 def _gain(engine: Any, runs: int, busy: float) -> tuple[int, float, str]:
-    """Number of runs at a time, speed-up over one after another, and both in words.
+    """Return number of runs at a time, speed-up over one after another, and both in words.
 
     Args:
         engine: Engine that would train.

@@ -131,7 +131,7 @@ def _rows(episodes: int, found: Sweep, out: Path) -> list[dict[str, Any]]:
 
 
 def _in_folder(flags: Output, path: Path) -> Output:
-    """Flags with a table in the folder of the sweep, unless they name a file or ask for JSON."""
+    """Return flags with a table in the sweep's folder, unless they name a file or ask for JSON."""
     if flags.json or flags.csv is not None:
         return flags
     return dataclasses.replace(flags, csv=str(path))

@@ -21,7 +21,7 @@ Columns = Mapping[str, Sequence[Evaluation]]
 
 
 def worse_off(env: Environment, evaluations: Sequence[Evaluation]) -> list[str]:
-    """Groups that are clearly worse off, in what and by how much, as parts of one sentence.
+    """Say which groups are clearly worse off, in what and by how much, for one sentence.
 
     Of many groups only the widest gap of each rate counts. Where groups were permuted, a gap is
     clear if its test finds it, too.

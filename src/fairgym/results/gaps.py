@@ -158,6 +158,6 @@ def compared_rates(env: Environment) -> Mapping[str, Rate]:
 
 
 def _estimate(gap: Gap, factor: float, largest: float, most: float) -> Estimate:
-    """A gap in plain units within its range; 0 if it is rounding of rates of this size."""
+    """Return a gap in plain units within its range, 0 if it is rounding of such rates."""
     found = rounded_away(Estimate(gap.mean, gap.low, gap.high), largest)
     return found.times(factor).within(-most, most)

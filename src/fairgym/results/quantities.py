@@ -122,7 +122,7 @@ def _measure(env: Environment, name: str) -> Quantity:
 
 
 def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity]:
-    """A rate of all people, then of each group."""
+    """Return a rate of all people, then of each group."""
     unit, factor = in_plain_unit(rate.unit_in(env.spec.component_info))
     limits = limits_of(unit, env.spec.component_info[rate.numerator].nonnegative)
 
@@ -142,14 +142,14 @@ def _rates(env: Environment, name: str, rate: Rate, title: str) -> list[Quantity
 
 
 def _total(evaluation: Evaluation, name: str, code: int | None) -> np.ndarray:
-    """A component of every episode: of all people, or of one group."""
+    """Return a component of every episode: of all people, or of one group."""
     totals = np.asarray(getattr(evaluation.totals, name), np.float64)
     totals = totals.reshape(evaluation.episodes, -1)
     return totals.sum(axis=1) if code is None else totals[:, code]
 
 
 def _counts(env: Environment, name: str) -> list[Quantity]:
-    """A component over the episode, of all people, then of each group: sums, means of levels."""
+    """Return a component over the episode, of all, then of each group: sums, means of levels."""
     info = env.spec.component_info[name]
     unit, factor = in_plain_unit(info.unit)
     title = f"{info.description}, on average" if info.level else info.description
@@ -168,13 +168,13 @@ def _counts(env: Environment, name: str) -> list[Quantity]:
 
 
 def _groups(env: Environment, component: str) -> tuple[str, ...]:
-    """Groups of a component that has one entry per group; none for other components."""
+    """Return groups of a component that has one entry per group; none for other components."""
     own = env.spec.component_info[component].axes in (("group",), (env.spec.group_word,))
     return env.spec.groups if own else ()
 
 
 def _ends(env: Environment) -> list[Quantity]:
-    """Number of people in each stage and mean core attribute, at the end."""
+    """Return number of people in each stage and mean core attribute, at the end."""
 
     def count(stage: str, code: int | None) -> Callable[[Evaluation], np.ndarray]:
         return lambda evaluation: _at_end(evaluation, stage, code)

@@ -249,7 +249,7 @@ def _lengthened(episodes: np.ndarray, level: float) -> tuple[float, float]:
 
 
 def _spread(rates: np.ndarray) -> np.ndarray:
-    """The statistic of `gap_test`.
+    """Return the statistic of `gap_test`.
 
     Args:
         rates: Shape (..., seeds, episodes, groups).

@@ -75,7 +75,7 @@ def permuted(
 
 
 def _shuffled(key: PRNGKeyArray, group: Int[Array, " people"], groups: int) -> Array:
-    """The groups in random order.
+    """Return the groups in random order.
 
     Sorts random numbers whose last bits are the group, in an eighth of the time of
     `jax.random.permutation`. With two groups, the other bits of two people are equal once in 2^31.

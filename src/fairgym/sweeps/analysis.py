@@ -168,7 +168,7 @@ def pareto(
 
 
 def _grouped(rows: Sequence[Row], names: Sequence[str]) -> list[tuple[dict[str, Any], list[Row]]]:
-    """Settings in order, each with its finished runs."""
+    """Return settings in order, each with its finished runs."""
     found: dict[tuple[Any, ...], tuple[dict[str, Any], list[Row]]] = {}
     for row in rows:
         settings = {name: row[name] for name in names}

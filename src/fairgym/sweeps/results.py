@@ -104,5 +104,5 @@ def _measured(run: Run, episodes: int) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """A value for a cell of a table."""
+    """Return a value for a cell of a table."""
     return value if isinstance(value, str | int | float | bool | None) else json.dumps(value)

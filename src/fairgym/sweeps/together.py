@@ -102,7 +102,7 @@ class _Together:
             self.failed.append(failure_by(error, one))
 
     def _update(self, width: int) -> list[Any]:
-        """Updated states and logs of all runs in order, or the error of a run."""
+        """Return updated states and logs of all runs in order, or the error of a run."""
         algorithm = self.running[0][2]
         states = [state for *_, state in self.running]
         if self.vectorised:

@@ -175,7 +175,7 @@ def _means(y: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _factors(rows: Sequence[Row], names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Setting -> code of its value in each run; settings that change together share a name."""
+    """Return setting -> code of its value in each run; settings that change together share one."""
     found: dict[tuple[int, ...], list[str]] = {}
     for name in names:
         codes = _codes([row[name] for row in rows], len(rows))

@@ -223,7 +223,7 @@ def _summary(job: Job, lines: list[dict[str, Any]], started: str) -> dict[str, A
 
 
 def _numbers(env: Environment, log: Mapping[str, object]) -> dict[str, float | None]:
-    """A log as JSON numbers, objective and metrics first; numbers that are not finite are null."""
+    """Return a log as JSON numbers, objective and metrics first; not finite ones are null."""
     values = {name: float(value) for name, value in jax.device_get(dict(log)).items()}
     first = [log_keys.OBJECTIVE, *map(log_keys.metric, (*env.metrics, *env.spec.schemes))]
     order = [name for name in first if name in values]

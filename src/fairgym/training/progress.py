@@ -18,7 +18,7 @@ Shown = Callable[[str], contextlib.AbstractContextManager[Progress]]
 
 
 def duration(seconds: float) -> str:
-    """A time in words.
+    """Return a time in words.
 
     Examples:
         >>> from fairgym.training.progress import duration
@@ -192,7 +192,7 @@ def _display(console: Console) -> bars.Progress:
 
 
 def _bar(label: str, display: bars.Progress) -> tuple[bars.TaskID, Progress]:
-    """A bar, and the function that updates it."""
+    """Return a bar, and the function that updates it."""
     clock = _Clock()
     task = display.add_task(
         f"{label}: preparing ...", total=None, count="", objective="", clock=clock

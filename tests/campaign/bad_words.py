@@ -11,7 +11,10 @@ WORDS = [
     ),
     *(([word], "unknown command") for word in ("a\0b", "\x1b[2J", "\ud800", LONG, "--versio", "é")),
     # commands without flags
-    *((["version", word], "version takes none") for word in ("x", "", "--x", "-v", "\x1b", LONG)),
+    *(
+        (["version", word], "version takes no arguments")
+        for word in ("x", "", "--x", "-v", "\x1b", LONG)
+    ),
     *((["list", word], "list --help") for word in ("x", "", "--x", "-l", "\0", LONG)),
     # names that stand alone
     *((["train", word], "environment") for word in ("nope", "", " ", "Loan", "loan/", "../loan")),

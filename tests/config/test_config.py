@@ -88,8 +88,8 @@ def test_runs_side_by_side_are_measured_by_each_others_welfare():
 @pytest.mark.parametrize(
     ("environment", "memory", "error"),
     [
-        ("doughnut", "all", "memory must be one of full, min, reset.*got 'all'"),
-        ("loan", "full", "memory is 'full', but loan declares none"),
+        ("doughnut", "all", "unknown memory 'all'; there are: full, min, reset"),
+        ("loan", "full", "memory is 'full', but loan has no memories"),
         ("doughnut", 3, "memory must be a name, got 3"),
     ],
 )
@@ -248,7 +248,7 @@ def test_bad_keys_and_types(given, message):
         ({"fixed": {"admissions": [0.1, 0.2, 0.3]}}, "'admissions': .* must be one number, or 2"),
         ({"fixed": {"bank": 0}}, "unknown agent 'bank'"),
         ({"fixed": dict.fromkeys(("admissions", "disbursement", "debt_management"), 0)}, "fixed"),
-        ({"objectives": {"bank": "direct"}}, "objectives names 'bank'"),
+        ({"objectives": {"bank": "direct"}}, "objectives has 'bank', which is not a trained agent"),
         ({"bounds": {"gap": 0.1}}, "unknown metric 'gap'"),
         ({"bounds": {"wait_disparity": -0.1}}, "'wait_disparity' must be 0 or more, got -0.1"),
         ({"objective": "fairest"}, "unknown objective 'fairest'; there are: uniform"),

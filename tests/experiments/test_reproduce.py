@@ -102,8 +102,8 @@ def policies(out):
     ("name", "words"),
     [
         ("mafe-fig7", "paper scale: fewer people than the 10,000"),
-        ("mafe-table9", "paper scale: nothing is cut"),
-        ("fairqcm-fig1", "paper scale: nothing is cut"),
+        ("mafe-table9", "paper scale: nothing is reduced"),
+        ("fairqcm-fig1", "paper scale: nothing is reduced"),
     ],
 )
 def test_fewer_people_than_inferred_count_as_a_cut(name, words):
@@ -268,7 +268,7 @@ def here(tmp_path, monkeypatch):
         ("toy --pages file", "pages must be a folder, got the file 'file'"),
         ("toy --pages file/pages", "pages cannot be written .Not a directory"),
         ("toy --sedes 2", "unknown flag '--sedes'; did you mean '--seeds'"),
-        ("toy --list", "names is 'toy'; --list takes none"),
+        ("toy --list", "--list takes no names, got 'toy'"),
     ],
 )
 def test_bad_input_is_one_sentence(words, message, capsys, here):

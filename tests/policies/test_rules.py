@@ -153,7 +153,8 @@ def test_units_in_proportion_to_the_incidents_seen():
         (SHOP, "server", "highest-degree", "needs an environment with a contact network, such"),
         (SHOP, "server", "cover-sites", "the rule CoverSites is for an agent that divides"),
         (SITES, "dispatcher", "take-turns", "'dispatcher' takes 5 whole numbers from 0 that sum"),
-        (SHOP, "server", "turns", "named rules are: a"),
+        (SHOP, "server", "turns", "did you mean 'take-turns'?"),
+        (SHOP, "server", "lottery", "named rules are: a"),
     ],
 )
 def test_rules_that_do_not_fit(env, agent, rule, message):

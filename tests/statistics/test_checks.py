@@ -85,7 +85,7 @@ def test_a_verdict_counts_predicted_checks(predicted, verdict, words):
     others = [("calibrated", HOLDS), ("calibrated", AGAINST), ("by construction", HOLDS)]
     beside = tally_of([*(check(*one) for one in others), *checks])
     assert beside.verdict == verdict
-    assert beside.words == f"{words}; beside them 2 calibrated, 1 by construction"
+    assert beside.words == f"{words}; not counted: 2 calibrated, 1 by construction"
 
 
 def test_without_a_predicted_check_there_is_no_verdict():

@@ -25,15 +25,15 @@ def test_verdicts_and_numbers_are_those_of_the_pages():
     one, two, three, _, last = results.index(INDEX, pages).splitlines()[2:]
     assert one == (
         "| [first](one.md), at quick scale | this | **holds in part**: 1 of 2 predicted checks"
-        " hold, 1 undecided; beside them 1 by construction | `run one` |"
+        " hold, 1 undecided; not counted: 1 by construction | `run one` |"
     )
     assert two == (
         "| [second](two.md) | that | **no prediction**: checks: 1 calibrated | `run two` |"
     )
     assert three == "| [third](three.md) | no experiment |"
     assert last.startswith(
-        "Checks in all: 4 on 2 pages. 1 of 2 predicted checks hold, 1 undecided; beside them"
-        " 1 calibrated, 1 by construction; by chance about 0.1 would: "
+        "Checks in all: 4 on 2 pages. 1 of 2 predicted checks hold, 1 undecided; not counted:"
+        " 1 calibrated, 1 by construction; by chance about 0.1 would hold: "
     )
 
 

@@ -170,7 +170,7 @@ def test_the_window_is_shown_by_name(name, command, capsys):
         f"window_{x}_{i}" for x in WINDOWS[name] for i in entries
     ]
     assert command(["train", name, "--memory", "windows", "--algorithm", "ppo"]) == 2
-    assert "memory must be one of window, got 'windows'" in capsys.readouterr().err
+    assert "unknown memory 'windows'; did you mean 'window'?" in capsys.readouterr().err
 
 
 @pytest.mark.full

@@ -191,7 +191,7 @@ def test_equal_environments_are_equal_and_wrappers_go_around():
     ("env", "memory", "message"),
     [
         (House(), "full", "memory must be one of heat, got 'full'"),
-        (Room(), "full", "memory is 'full', but room declares none"),
+        (Room(), "full", "memory is 'full', but room has no memories"),
         (House(), Sums, "must be a memory that can be shown to agents"),
         (Toy(), Sums("served", "person"), "'level' must observe all .* got 12 rows"),
         (Toy(), Sums("served", "group"), "memory must be 'person' .*, got 'group'"),

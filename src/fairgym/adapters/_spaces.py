@@ -10,7 +10,8 @@ try:
     from gymnasium import spaces
 except ImportError as error:  # pragma: no cover - needs an installation without the extra
     raise FairgymError(
-        "this adapter needs gymnasium and pettingzoo: pip install 'fairgym[interop]'"
+        "this adapter needs gymnasium and pettingzoo: pip install -e '.[interop]'"
+        " in a clone of fairgym"
     ) from error
 
 

@@ -44,7 +44,7 @@ class GridSearch(Started[GridSearchState]):
     steps: int = param(21, "Grid values per agent in tier 1, evenly spaced over [0, 1].", low=2)
     deviation: float | None = param(
         None,
-        "Maximum deviation from the global value in tier 2; none: one grid step of tier 1.",
+        "Largest deviation from the best value of tier 1 in tier 2; none: one grid step of tier 1.",
         low=0,
         high=1,
     )

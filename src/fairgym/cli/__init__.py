@@ -88,7 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         extra = EXTRAS.get(str(error.name).partition(".")[0])
         if extra is None:
             raise
-        return _fail(f"{error.name} is not installed: pip install 'fairgym[{extra}]'")
+        return _fail(
+            f"{error.name} is not installed: pip install -e '.[{extra}]' in a clone of fairgym"
+        )
     except KeyboardInterrupt as stop:
         print(plain(stop) or "interrupted", file=sys.stderr)
         return interrupts.ENDED

@@ -115,7 +115,7 @@ def version(arguments: Sequence[str]) -> None:
     if arguments:
         from fairgym.core import FairgymError
 
-        raise FairgymError(f"unknown argument {arguments[0]!r}; version takes none")
+        raise FairgymError(f"unknown argument {arguments[0]!r}; version takes no arguments")
     print(f"fairgym {__version__}")
 
 

@@ -41,7 +41,7 @@ def reproduce(arguments: Sequence[str]) -> None:
     flags = parse(ReproduceFlags, arguments, PROG)
     if flags.list:
         if flags.names:
-            raise FairgymError(f"names is {' '.join(flags.names)!r}; --list takes none")
+            raise FairgymError(f"--list takes no names, got {' '.join(flags.names)!r}")
         _list(flags)
         return
     if not flags.names:

@@ -204,7 +204,8 @@ class RunConfig:
         for agent in self.objectives:
             if agent not in trained:
                 raise FairgymError(
-                    f"objectives names {agent!r}; the trained agents are: {', '.join(trained)}"
+                    f"objectives has {agent!r}, which is not a trained agent; trained agents are:"
+                    f" {', '.join(trained)}"
                 )
         aims = bool(self.objectives) or self.objective == OWN
         names = named_by_agent(trained, self.objective, self.objectives)

@@ -60,7 +60,9 @@ def need(module: str, doing: str) -> Any:
         top = module.split(".")[0]
         package = {"sklearn": "scikit-learn"}.get(top, top)
         extra = {"pyarrow": "data", "ray": "ray"}.get(top, "importers")
-        raise FairgymError(f"{doing} needs {package}: pip install 'fairgym[{extra}]'") from error
+        raise FairgymError(
+            f"{doing} needs {package}: pip install -e '.[{extra}]' in a clone of fairgym"
+        ) from error
 
 
 def read_checksums(folder: Path) -> dict[str, dict[str, Any]]:

@@ -21,8 +21,9 @@ from fairgym.training.run import Run
 _OUTCOMES = (
     "A check holds if the whole 95% interval agrees with the claim. It is contradicted if the"
     " whole interval disagrees, and undecided otherwise. The verdict counts only predicted checks:"
-    " nothing was chosen by them. A calibrated check was in view when a free parameter, or the"
-    " claim itself, was chosen. A check by construction cannot fail in practice."
+    " no choice was based on them. A calibrated check was known when a free parameter, or the"
+    " claim itself, was chosen. A check by construction cannot fail in practice. The estimate is"
+    " the difference that the claim is about; a margin is the distance to the stated limit."
 )
 _INTERVALS = (
     "Estimates are means over seeds with Student's t interval; p is from an exact sign-flip test,"
@@ -105,7 +106,7 @@ def cut_words(experiment: Experiment, making: Making) -> str:
     cuts = making.size.cuts(experiment.sizes["paper"])
     if not cuts and (making.size.people or INFERRED_PEOPLE) < INFERRED_PEOPLE:
         cuts.append(f"fewer people than the {INFERRED_PEOPLE:,} that MAFE's normalisers suggest")
-    return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'nothing is cut'}"
+    return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'nothing is reduced'}"
 
 
 def training_time(run: Run) -> float:

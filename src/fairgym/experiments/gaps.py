@@ -203,11 +203,11 @@ def _checks(data: PyTree) -> list[ex.Check]:
             )
         ),
         _exact(
-            "intervals of a share contain it on average over true shares of .01 to .99",
+            "coverage of a share's interval, mean over true shares of .01 to .99",
             [float(np.mean(curve)) for curve in exact],
         ),
         _exact(
-            "the same for each of these true shares",
+            "lowest coverage of a share's interval over the same true shares",
             [float(np.min(curve)) for curve in exact],
         ),
     ]

@@ -38,7 +38,7 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
     if is_welfare(name):
         return {name: 1.0}
     names = (*KINDS, HALF_DIRECT, PUBLISHED)
-    if hint := did_you_mean(name, names):
+    if hint := did_you_mean(name, (*names, "nash", "max-min", "gini")):
         raise FairgymError(f"unknown objective {name!r}{hint}")
     kind, _, rest = name.partition(":")
     if kind == OWN and rest in env.agents:

@@ -14,6 +14,7 @@ from jaxtyping import Array, PRNGKeyArray
 from fairgym.core import ActionSpace, Entities, Environment, FairgymError, Params, require_agent
 from fairgym.policies.named import named_action, option_of
 from fairgym.utils import rules
+from fairgym.utils.changes import did_you_mean
 from fairgym.utils.plugins import load_object, reason_of
 
 # Allowed specifications of a fixed policy, for messages.
@@ -147,9 +148,10 @@ def fixed_policies(
         elif value in rules:
             policies[agent] = rules.get(value)(env, agent, params)
         else:
+            names = rules.names()
+            hint = did_you_mean(value, names) or f"; named rules are: {', '.join(names)}"
             raise FairgymError(
-                f"the fixed policy of {agent!r} must be {TAKES}, got {value!r}; named rules are:"
-                f" {', '.join(rules.names())}"
+                f"the fixed policy of {agent!r} must be {TAKES}, got {value!r}{hint}"
             )
     return policies
 

@@ -177,7 +177,8 @@ def _places(space: ActionSpace, agent: str, name: object) -> list[int]:
         if found and wanted:
             return found
     groups = list(dict.fromkeys(element.group for element in space.elements if element.group))
-    known = [*space.names, *groups]
+    labels = dict.fromkeys(element.label for element in space.elements if element.label)
+    known = [*space.names, *groups, *labels]
     raise unknown("element", str(name), known, "its elements are", f" of {agent!r}")
 
 

@@ -17,7 +17,8 @@ try:
     from matplotlib.ticker import MaxNLocator, ScalarFormatter
 except ImportError as error:  # pragma: no cover - needs an installation without the extra
     raise FairgymError(
-        "figures and reports need matplotlib, which is not installed: pip install 'fairgym[plot]'"
+        "figures and reports need matplotlib, which is not installed: pip install -e '.[plot]'"
+        " in a clone of fairgym"
     ) from error
 
 from fairgym.report import drawn

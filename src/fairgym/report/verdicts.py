@@ -235,7 +235,7 @@ def wait_sentences(result: Result, rule: Result, env: Environment, several: bool
         unit = env.spec.time_unit
         found.append(
             f"Half of all waits end {halves[0]} with {who(result)} and {halves[1]} with"
-            f" “{rule.name}”, for whatever reason; {left[0]}%{seeds} and {left[1]}% of waits last"
+            f" “{rule.name}”; {left[0]}%{seeds} and {left[1]}% of waits last"
             f" {_span(last, unit)} or longer."
         )
     return found

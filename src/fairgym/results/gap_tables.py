@@ -88,6 +88,6 @@ def null_table(env: Environment, columns: Columns) -> Table:
     caption = (
         "disparity, mean over episodes (null mean, 95% quantile of the null distribution); null"
         " distribution: group labels shuffled within the same episodes; a disparity is never"
-        " negative, so it has both a systematic gap and the variation between episodes"
+        " negative, so chance variation alone makes it positive"
     )
     return Table(["", *columns], rows, caption, "Disparities beside their null distributions")

@@ -120,7 +120,7 @@ class Tally(Counter[tuple[str, str]]):
     def words(self) -> str:
         """Numbers of the outcomes of predicted checks, and of checks of other kinds.
 
-        For example "5 of 6 predicted checks hold, 1 undecided; beside them 2 calibrated".
+        For example "5 of 6 predicted checks hold, 1 undecided; not counted: 2 calibrated".
         """
         others = ", ".join(f"{self.of(kind)} {kind}" for kind in KINDS[1:] if self.of(kind))
         if not (predicted := self.of("predicted")):
@@ -129,13 +129,13 @@ class Tally(Counter[tuple[str, str]]):
         for outcome in ("contradicted", "undecided"):
             if number := self["predicted", outcome]:
                 found += f", {number} {outcome}"
-        return f"{found}; beside them {others}" if others else found
+        return f"{found}; not counted: {others}" if others else found
 
     @property
     def chance_words(self) -> str:
         """Expected number of predicted checks that would hold by chance, and its derivation."""
         number = CHANCE * self.of("predicted")
         return (
-            f"by chance about {number:.1f} would: where the true number is the limit itself,"
+            f"by chance about {number:.1f} would hold: where the true number is the limit itself,"
             f" {CHANCE:.1%} of two-sided 95% intervals lie wholly on the claimed side"
         )

@@ -127,7 +127,7 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
         except MemoryError as error:
             raise OSError("it does not fit in memory") from error
     if most is not None and len(content) > most:
-        raise OSError(f"it is larger than {most:,} bytes")
+        raise OSError(f"the file is larger than {most:,} bytes")
     return content
 
 

@@ -275,7 +275,11 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
         if argument not in known:
             raise unknown("argument", argument, known, "its arguments are", f" for {name}")
     env = cls(**shapes)
-    return env if memory in ("", NO_MEMORY) else augmented(env, memory)
+    if memory in ("", NO_MEMORY):
+        return env
+    if (known := env.spec.memories) and memory not in known:
+        raise unknown("memory", memory, known)
+    return augmented(env, memory)
 
 
 register_environment = environments.register

@@ -264,7 +264,7 @@ def augmented(env: Environment, memory: ShownMemory | str) -> Augmented:
     there = env.spec.memories
     if memory not in there:
         if not there:
-            raise FairgymError(f"memory is {memory!r}, but {env.name} declares none")
+            raise FairgymError(f"memory is {memory!r}, but {env.name} has no memories")
         raise FairgymError(f"memory must be one of {', '.join(there)}, got {memory!r}")
     return Augmented(env, cast(ShownMemory, there[memory]))  # checked by Augmented
 

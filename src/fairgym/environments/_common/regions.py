@@ -26,14 +26,14 @@ class RegionParams(SampledParams):
     )
     improve_slope: Number = param(
         16.0,
-        "How fast money works: V times B-hat / N_g (table 8).",
+        "Slope of the effect of money per person: V times B-hat / N_g (table 8).",
         low=0.0,
         high=1000.0,
         per="region",
     )
     improve_shift: Number = param(
         -4.0,
-        "Shift W (table 8 prints +4, with which money changes nothing).",
+        "Shift W of the effect of money (table 8 prints +4, but then money has no effect).",
         low=-100.0,
         high=100.0,
         per="region",

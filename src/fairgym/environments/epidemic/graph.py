@@ -181,8 +181,8 @@ def communities_of(contacts: Edges, people: int) -> tuple[int, ...]:
         import networkx
     except ModuleNotFoundError:
         raise FairgymError(
-            "finding communities needs networkx: install fairgym[graph], or set communities to 0 or"
-            " 1 for each person"
+            "finding communities needs networkx: pip install -e '.[graph]' in a clone of"
+            " fairgym, or set communities to 0 or 1 for each person"
         ) from None
     graph = networkx.Graph()
     graph.add_nodes_from(range(people))

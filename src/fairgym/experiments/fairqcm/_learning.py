@@ -240,7 +240,7 @@ class LearningFigure(ex.Experiment):
         prefix = f"{setting}: " if setting else ""
         return [
             ex.Check.higher(
-                f"{prefix}{OURS} scores above {other} {when} (by)",
+                f"{prefix}{OURS} scores above {other} {when}",
                 of(curves[OURS][label]),
                 of(curves[other][label]),
                 kind,
@@ -254,7 +254,7 @@ class LearningFigure(ex.Experiment):
         ends = {other: last(one[label]) for other, one in curves.items()}
         others = [other for other in ends if other not in (name, OURS)]
         lowest = min(others, key=lambda other: float(np.mean(ends[other])))
-        return ex.Check.higher(f"{name} ends above {lowest} (by)", ends[name], ends[lowest])
+        return ex.Check.higher(f"{name} ends above {lowest}", ends[name], ends[lowest])
 
     @style.styled
     def _plot(self, data: PyTree, several: Mapping[str, PyTree]) -> Figure:

@@ -70,12 +70,13 @@ class FairqcmFig1(ex.Experiment):
             _exact("at the end both plans are equally fair (difference)", second - first),
             _exact("and perfectly fair (long-term score)", first),
             _exact(
-                "one after the other: A is ahead after each month but the last (thousands, least)",
+                "one after the other: A is ahead after each month but the last"
+                " (smallest lead, thousands)",
                 float(ahead[:-1].min()),
                 more=True,
             ),
             *(
-                _exact(f"{name}: half and half is fairer (by)", half - one, more=True)
+                _exact(f"{name}: half and half is fairer", half - one, more=True)
                 for name, (one, half) in ends.items()
                 if name != "long-term"
             ),

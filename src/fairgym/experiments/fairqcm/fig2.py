@@ -94,7 +94,8 @@ class FairqcmFig2(LearningFigure):
             ),
             self.above_some(curves, "RNN"),
             ex.Check.higher(
-                "RNN wastes least in the first quarter of training (not wasted; above the next by)",
+                "RNN wastes least in the first quarter of training"
+                " (not wasted; lead over the next)",
                 quarter["RNN"],
                 others,
             ),

@@ -229,7 +229,7 @@ class Courses:
         of, when = (self.last, " at the end") if at_end else (self.mean, "")
         one, two = of(label, what), of(other, what)
         high, low = (one, two) if way == "more" else (two, one)
-        return ex.Check.higher(f"{label} has {way} {what} than {other}{when} (by)", high, low)
+        return ex.Check.higher(f"{label} has {way} {what} than {other}{when}", high, low)
 
 
 def acting(run: ex.Run, env: Environment, sample: bool) -> Mapping[str, AnyPolicy]:

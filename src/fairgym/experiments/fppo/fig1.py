@@ -95,13 +95,13 @@ class FppoFig1(CourseFigure):
             *found.lower(LONG, F_PPO, (EO, PPO, A_PPO)),
             *found.lower(LONG, F_PPO, (EO, PPO, A_PPO), at_end=True),
             ex.Check.higher(
-                f"the distance shrinks with {F_PPO} (by)",
+                f"the distance shrinks with {F_PPO}",
                 found.first(F_PPO, LONG),
                 found.last(F_PPO, LONG),
             ),
             *found.more(LONG, A_PPO, (EO, PPO), at_end=True),
             ex.Check.higher(
-                f"the distance grows with {A_PPO} (by)",
+                f"the distance grows with {A_PPO}",
                 found.last(A_PPO, LONG),
                 found.first(A_PPO, LONG),
             ),

@@ -80,7 +80,7 @@ class FppoFig2(ex.Experiment):
             }
             checks += [
                 ex.Check.higher(
-                    f"{words}: lower with {F_PPO} than with {F_PPO_L} {when} (by)",
+                    f"{words}: lower with {F_PPO} than with {F_PPO_L} {when}",
                     means[F_PPO_L][when],
                     means[F_PPO][when],
                 )

@@ -62,12 +62,12 @@ class FppoFig3(CourseFigure):
             *found.more(REWARD, F_PPO, (A_PPO,)),
             *found.lower(SHORT, A_PPO, [*others, F_PPO]),
             ex.Check.higher(
-                f"{A_PPO} has more {LONG} than the others on average (by)",
+                f"{A_PPO} has more {LONG} than the others on average",
                 found.mean(A_PPO, LONG),
                 np.mean([found.mean(one, LONG) for one in (F_PPO, *others)], axis=0),
             ),
             ex.Check.higher(
-                f"{A_PPO} has less {REWARD} than the others on average (by)",
+                f"{A_PPO} has less {REWARD} than the others on average",
                 np.mean([found.mean(one, REWARD) for one in (F_PPO, *others)], axis=0),
                 found.mean(A_PPO, REWARD),
             ),

@@ -45,7 +45,7 @@ class MafeAims(ex.ComparisonFigure):
     }
     claims = tuple(
         ex.Claim(
-            f"health: {metric} is better if it is one agent's whole objective (by)",
+            f"health: {metric} is better if it is one agent's whole objective",
             *ex.pair(GIVEN, TOGETHER, metric, OWN),
         )
         for metric in ("profit", "mortality rate")

@@ -108,7 +108,7 @@ def loan_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     relief = np.array([action_ends(runs, "debt_management", name)[1] for name in RELIEF])
     away = np.abs(relief - np.array(list(RELIEF.values()))[:, None])
     return [
-        ex.Check.higher("loan: thresholds fall (by)", thresholds[0], thresholds[1]),
+        ex.Check.higher("loan: thresholds fall", thresholds[0], thresholds[1]),
         ex.Check.above(
             f"loan: nearly everybody is admitted at the end (above {NEARLY_ALL})",
             ex.logged_ends(runs, log_keys.metric("admission_rate"))[1],
@@ -148,18 +148,18 @@ def health_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
         for kind in ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
     )
     return [
-        ex.Check.higher("health: premiums rise (by)", premium[1], premium[0]),
+        ex.Check.higher("health: premiums rise", premium[1], premium[0]),
         ex.Check.above(
             f"health: premiums end near the cap (above {NEAR_CAP})", premium[1], NEAR_CAP
         ),
         ex.Check.higher(
-            "health: the planner's largest share is public health (above the next by)",
+            "health: the planner's largest share is public health (lead over the next)",
             public,
             np.max([subsidies, beds, rollover], axis=0),
             "calibrated",
         ),
         ex.Check.higher(
-            "health: subsidies are above beds and rollover (by)",
+            "health: subsidies are above beds and rollover",
             subsidies,
             np.maximum(beds, rollover),
         ),
@@ -179,26 +179,26 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     early = salaries[:, : max(1, salaries.shape[1] // 4)].mean(axis=1)
     return [
         ex.Check.higher(
-            "education: the planner gives tertiary education more than the university (by)",
+            "education: the planner gives tertiary education more than the university",
             tertiary,
             university,
             "calibrated",
         ),
         ex.Check.higher(
-            "education: the planner gives diversity incentives more than the university (by)",
+            "education: the planner gives diversity incentives more than the university",
             diversity,
             university,
             "calibrated",
         ),
         ex.Check.higher(
             "education: the university's share for salaries falls after the first quarter of the"
-            " epochs (by)",
+            " epochs",
             early,
             ex.first_and_last(salaries)[1],
         ),
         *(
             ex.Check.higher(
-                f"education: {kind} rise{'s' * (kind == 'mentorship')} after the first epoch (by)",
+                f"education: {kind} rise{'s' * (kind == 'mentorship')} after the first epoch",
                 *action_ends(runs, "university", kind)[::-1],
             )
             for kind in ("scholarships", "mentorship")

@@ -38,14 +38,14 @@ class MafeFig11(ex.ComparisonFigure):
     claims = (
         *(
             ex.Claim(
-                f"loan: {ALGORITHMS[OURS]} scores above {ALGORITHMS[other]} (by)",
+                f"loan: {ALGORITHMS[OURS]} scores above {ALGORITHMS[other]}",
                 *ex.pair(OURS, other, FINAL, FULL),
             )
             for other in OTHERS
         ),
         *(
             ex.Claim(
-                f"simplified loan: {label} improves on its untrained policy (by)",
+                f"simplified loan: {label} improves on its untrained policy",
                 ex.At(algorithm, FINAL, SIMPLE),
                 ex.At(algorithm, START, SIMPLE),
             )

@@ -256,7 +256,7 @@ class MafeFig6(ex.Experiment):
             without, given = found["without"][:, -1], found["with"][:, -1]
             way = "lower" if one.falls else "higher"
             gain = (without, given) if one.falls else (given, without)
-            statement = f"{one.environment}: {one.what} {way} with {one.name} (by)"
+            statement = f"{one.environment}: {one.what} {way} with {one.name}"
             checks.append(ex.Check.higher(statement, *gain, one.kind))
             ends[one.environment, one.name, one.what] = {"without": without, "with": given}
         head = ["environment", "intervention", "indicator", "without", "with"]

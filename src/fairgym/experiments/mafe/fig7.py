@@ -89,7 +89,7 @@ class MafeFig7(ex.ComparisonFigure):
             *_plateaus(data),
             *(
                 ex.Check.higher(
-                    f"the objectives differ more in {other} than in health (by)",
+                    f"the objectives differ more in {other} than in health",
                     apart[other],
                     apart["health"],
                 )
@@ -176,12 +176,12 @@ def _plateaus(data: PyTree) -> list[ex.Check]:
         rises[objective] = last - first
     statement = (
         "education: with direct rewards alone the rates do not improve (less than a tenth of the"
-        " improvement with all terms; below that by)"
+        " improvement with all terms; margin)"
     )
     checks = [ex.Check.higher(statement, 0.1 * rises[ALL], rises["direct"])]
     for other in ("direct", "direct-fair"):
         ends = [data["loan"][o]["rate"]["final"] for o in (ALL, other)]
-        statement = f"loan: with “{OBJECTIVES[other]}” the rates end lower (by)"
+        statement = f"loan: with “{OBJECTIVES[other]}” the rates end lower"
         checks.append(ex.Check.higher(statement, *ends))
     return checks
 

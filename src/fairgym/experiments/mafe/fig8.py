@@ -77,11 +77,10 @@ class MafeFig8(ex.ComparisonFigure):
         """Check all against each alone, and each alone against none, paired by seed."""
         alone = [name for name in data[""] if name not in (FIXED, EVERY)]
         claims = [
-            ex.Claim(f"{EVERY} scores above {name} (by)", *ex.pair(EVERY, name, SCORE))
-            for name in alone
+            ex.Claim(f"{EVERY} scores above {name}", *ex.pair(EVERY, name, SCORE)) for name in alone
         ]
         claims += [
-            ex.Claim(f"{name} scores above the {FIXED} (by)", *ex.pair(name, FIXED, SCORE))
+            ex.Claim(f"{name} scores above the {FIXED}", *ex.pair(name, FIXED, SCORE))
             for name in alone
         ]
         return [claim.check(data) for claim in claims]

@@ -101,12 +101,12 @@ class MafeFig9(ex.ComparisonFigure):
                 ),
                 ex.Check.higher(
                     f"{name}: from lambda 1 to {moderate:g} less than a tenth of the reward is"
-                    " lost (below that by)",
+                    " lost (margin)",
                     SMALL * np.abs(reward[1.0]),
                     above,
                 ),
                 ex.Check.higher(
-                    f"{name}: below lambda {moderate:g} more reward is lost than above (by)",
+                    f"{name}: below lambda {moderate:g} more reward is lost than above",
                     reward[moderate] - reward[0.0],
                     above,
                     "by construction",

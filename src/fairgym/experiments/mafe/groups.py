@@ -116,7 +116,8 @@ class MafeGroups(ex.ComparisonFigure):
             found = data[name]["settings"]
             observed, hidden = (found[setting] for setting in list(settings)[:2])
             for agent, values in observed["flips"].items():
-                flip = f"{name}: {words(agent)}, change by a flip in standard deviations, group"
+                change = "standardised change of the action after a group flip"
+                flip = f"{name}: {words(agent)}, {change}, group"
                 checks.append(ex.Check.above(f"{flip} observed", values, NOTHING, kind))
                 if agent in hidden["flips"]:
                     statement, changed = f"{flip} hidden (below {NOTHING})", hidden["flips"][agent]
@@ -133,8 +134,7 @@ class MafeGroups(ex.ComparisonFigure):
             shown, unseen = (one["ends"][SCORE] for one in (observed, hidden))
             checks.append(
                 ex.Check.higher(
-                    f"{name}: hiding groups costs less than a twentieth of the objective (below"
-                    " that by)",
+                    f"{name}: hiding groups costs less than a twentieth of the objective (margin)",
                     LITTLE * np.abs(shown),
                     shown - unseen,
                 )

@@ -15,7 +15,7 @@ LOANS, STILL, FULL = "bank_loans", "bank_loans, fixed scores", "loan"
 TRUTH, ESTIMATE = "tpr_disparity", "estimated_tpr_disparity"
 LEARNED = {"trained on the truth": TRUTH, "trained on estimates": ESTIMATE}
 ON_TRUTH, ON_ESTIMATES = LEARNED
-KNOWING, FARSIGHTED = "knows probabilities", "knows, lends from the third score on"
+KNOWING, FARSIGHTED = "knows probabilities", "knows probabilities, lends from the third score on"
 # Rule of bank_loans -> (baseline, prior repayment probability, number of loans it counts as).
 RULES: dict[str, tuple[str, float, float]] = {
     KNOWING: ("threshold", 0.6, 10.0),
@@ -47,42 +47,42 @@ class MafeLabels(ex.ComparisonFigure):
     # claims about the hopeful rule were stated after its profit had been seen
     claims = (
         ex.Claim(
-            "bank_loans: the prior .6 of 2 loans earns less than knowing (by)",
+            "bank_loans: the prior .6 of 2 loans earns less than knowing",
             *ex.pair(KNOWING, HASTY, PROFIT, LOANS),
         ),
         ex.Claim(
-            "bank_loans: the prior .6 of 10 loans earns less than knowing (by)",
+            "bank_loans: the prior .6 of 10 loans earns less than knowing",
             *ex.pair(KNOWING, CAUTIOUS, PROFIT, LOANS),
         ),
         ex.Claim(
             "bank_loans: the prior .6 of 10 loans refuses more of those who would repay than"
-            " knowing (true positive rate lower by)",
+            " knowing (difference in true positive rates)",
             *ex.pair(KNOWING, CAUTIOUS, RATE, LOANS),
         ),
         ex.Claim(
-            "bank_loans: the prior .9 of 20 loans earns more than .6 of 10 (by)",
+            "bank_loans: the prior .9 of 20 loans earns more than .6 of 10",
             *ex.pair(HOPEFUL, CAUTIOUS, PROFIT, LOANS),
             "calibrated",
         ),
         ex.Claim(
             "bank_loans: the same prior earns less than knowing and lending from the third score"
-            " on (by)",
+            " on",
             *ex.pair(FARSIGHTED, HOPEFUL, PROFIT, LOANS),
             "calibrated",
         ),
         ex.Claim(
-            "bank_loans, fixed scores: it earns less than knowing (by)",
+            "bank_loans, fixed scores: it earns less than knowing",
             *ex.pair(KNOWING, HOPEFUL, PROFIT, STILL),
             "calibrated",
         ),
         ex.Claim(
             "loan: the true gap (excess over the null) is larger if trained on estimates than on"
-            " the truth (by)",
+            " the truth",
             *ex.pair(ON_ESTIMATES, ON_TRUTH, GAP, FULL, excess=True),
         ),
         ex.Claim(
             "loan: trained on the truth, the estimated gap is larger than the true one (excess"
-            " over the null, by)",
+            " over the null)",
             ex.At(ON_TRUTH, ESTIMATED, FULL, excess=True),
             ex.At(ON_TRUTH, GAP, FULL, excess=True),
         ),

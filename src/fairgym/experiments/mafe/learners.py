@@ -164,7 +164,7 @@ class MafeLearners(ex.ComparisonFigure):
         loan = of["loan"]
         checks = [
             ex.Check.higher(
-                f"loan: {MACEM} scores above {MAPPO} (by)", loan[MACEM][SCORE], loan[MAPPO][SCORE]
+                f"loan: {MACEM} scores above {MAPPO}", loan[MACEM][SCORE], loan[MAPPO][SCORE]
             )
         ]
         for name, (disparity, _) in SYSTEMS.items():
@@ -175,15 +175,12 @@ class MafeLearners(ex.ComparisonFigure):
             }
             for label in FAIR:
                 statement = (
-                    f"{name}: {label} has less {words(disparity)} than {PPO} (excess over the"
-                    " null, by)"
+                    f"{name}: {label} has less {words(disparity)} than {PPO} (excess over the null)"
                 )
                 checks.append(ex.Check.higher(statement, excess[PPO], excess[label]))
             for label in KEEP_REWARD:
                 own = of[name][label]
-                statement = (
-                    f"{name}: {label} loses less than a tenth of {PPO}'s reward (below that by)"
-                )
+                statement = f"{name}: {label} loses less than a tenth of {PPO}'s reward (margin)"
                 lost, allowed = plain[REWARD] - own[REWARD], SMALL * np.abs(plain[REWARD])
                 checks.append(ex.Check.higher(statement, allowed, lost))
         return checks

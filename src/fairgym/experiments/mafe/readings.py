@@ -214,19 +214,19 @@ class MafeReadings(ex.ComparisonFigure):
     caption = ex.CAPTION
     claims = (
         ex.Claim(
-            "loan: direct rewards alone admit fewer than all terms (by)",
+            "loan: direct rewards alone admit fewer than all terms",
             ex.At(CHOSEN, "admitted", "forgiveness"),
             ex.At(f"{CHOSEN_FORGIVEN:g} forgiven, direct", "admitted", "rewards"),
         ),
         ex.Claim(
             "loan: an objective with the queue's disparity leaves less of it than one with"
-            " published waits (excess over the null, months, by)",
+            " published waits (excess over the null, months)",
             ex.At(PUBLISHED, "queue disparity", "queues", excess=True),
             ex.At(SEEN, "queue disparity", "queues", excess=True),
         ),
         *(
             ex.Claim(
-                f"{name}: more episodes survive if failed ones rank last (by)",
+                f"{name}: more episodes survive if failed ones rank last",
                 *(ex.At(f"{name}, {words}", "survived", "failures") for words in LAST),
                 kind="calibrated",  # banks had been seen to fail otherwise
             )
@@ -267,7 +267,7 @@ class MafeReadings(ex.ComparisonFigure):
         }
         relief = ex.Check.higher(
             "loan: deferred relief is given more freely than relief of which"
-            f" {CHOSEN_FORGIVEN:g} is forgiven (by)",
+            f" {CHOSEN_FORGIVEN:g} is forgiven",
             _relief(lent[lending_words(0.0)]),
             _relief(lent[CHOSEN]),
             "calibrated",

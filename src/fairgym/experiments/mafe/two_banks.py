@@ -40,17 +40,17 @@ class TwoBanks(ex.ComparisonFigure):
     legend = tuple(bank.replace("_", " ") for bank in BANKS)
     claims = (
         ex.Claim(
-            "one of each: the profit-minded bank earns more than the fair-minded one (by)",
+            "one bank of each kind: the profit-minded bank earns more than the fair-minded one",
             ex.At(MIXED, f"{SECOND}: profit"),
             ex.At(MIXED, f"{FIRST}: profit"),
         ),
         ex.Claim(
-            "one of each: the fair-minded bank admits a larger share of its applicants (by)",
+            "one bank of each kind: the fair-minded bank admits a larger share of its applicants",
             ex.At(MIXED, f"{FIRST}: {ADMITTED}"),
             ex.At(MIXED, f"{SECOND}: {ADMITTED}"),
         ),
         ex.Claim(
-            "one of each: the profit-minded bank posts the higher threshold (by)",
+            "one bank of each kind: the profit-minded bank posts the higher threshold",
             ex.At(MIXED, f"{SECOND}: {THRESHOLD}"),
             ex.At(MIXED, f"{FIRST}: {THRESHOLD}"),
         ),
@@ -61,24 +61,24 @@ class TwoBanks(ex.ComparisonFigure):
             0.5,
         ),
         ex.Claim(
-            "profit-minded banks earn more together than cooperative ones (by)",
+            "profit-minded banks earn more together than cooperative ones",
             *ex.pair(SELFISH, COOPERATIVE, TOGETHER),
         ),
         ex.Claim(
-            "cooperative banks admit a larger share of applicants than profit-minded ones (by)",
+            "cooperative banks admit a larger share of applicants than profit-minded ones",
             *ex.pair(COOPERATIVE, SELFISH, ADMITTED),
         ),
         ex.Claim(
             "the groups' admission rates differ more with profit-minded banks than with cooperative"
-            " ones (excess over the null, by)",
+            " ones (excess over the null)",
             *ex.pair(SELFISH, COOPERATIVE, GAP, excess=True),
         ),
         ex.Claim(
-            "profit-minded banks give more relief if people choose by terms than at random (by)",
+            "profit-minded banks give more relief if people choose by terms than at random",
             *ex.pair(SELFISH, AT_RANDOM, RELIEF),
         ),
         ex.Claim(
-            "profit-minded banks admit a larger share if people choose by terms (by)",
+            "profit-minded banks admit a larger share if people choose by terms",
             *ex.pair(SELFISH, AT_RANDOM, ADMITTED),
             "calibrated",  # seen in quick runs before it was claimed
         ),

@@ -1,7 +1,8 @@
 """Independent PPO on `loan_simple` in one compiled program, over JaxMARL's interface.
 
-Every agent has an actor and a critic of its own, sees what it sees, and takes the others for a part
-of the world. Environments, episodes and updates are one `lax.scan`, as in JaxMARL's baselines.
+Every agent has its own actor, critic and observations, and treats the others as part
+of the environment. Environments, episodes and updates are one `lax.scan`, as in JaxMARL's
+baselines.
 
     python examples/independent_ppo.py
 """
@@ -36,18 +37,18 @@ class ActorCritic(eqx.Module):
         self.critic = eqx.nn.MLP(inputs, 1, 32, 2, jax.nn.tanh, key=critic_key)
         self.log_std = jnp.full((outputs,), jnp.log(STD))
 
-    def log_prob(self, seen: jax.Array, logits: jax.Array) -> jax.Array:
-        z = (logits - self.actor(seen)) / jnp.exp(self.log_std)
+    def log_prob(self, observations: jax.Array, logits: jax.Array) -> jax.Array:
+        z = (logits - self.actor(observations)) / jnp.exp(self.log_std)
         return -jnp.sum(0.5 * z**2 + self.log_std)
 
-    def value(self, seen: jax.Array) -> jax.Array:
-        return self.critic(seen)[0]
+    def value(self, observations: jax.Array) -> jax.Array:
+        return self.critic(observations)[0]
 
 
 class Transition(NamedTuple):
     """What an agent remembers of a step."""
 
-    seen: jax.Array
+    observations: jax.Array
     logits: jax.Array
     log_prob: jax.Array
     value: jax.Array
@@ -55,9 +56,9 @@ class Transition(NamedTuple):
     done: jax.Array
 
 
-def squashed(seen: jax.Array) -> jax.Array:
+def squashed(observations: jax.Array) -> jax.Array:
     """Inputs of networks: dollars and months in one size."""
-    return jnp.sign(seen) * jnp.log1p(jnp.abs(seen))
+    return jnp.sign(observations) * jnp.log1p(jnp.abs(observations))
 
 
 def gae(steps: Transition, last: jax.Array) -> jax.Array:
@@ -76,8 +77,8 @@ def gae(steps: Transition, last: jax.Array) -> jax.Array:
 def loss(network: ActorCritic, batch: Any) -> jax.Array:
     """PPO's clipped loss of one agent."""
     steps, advantages = batch
-    log_probs = jax.vmap(network.log_prob)(steps.seen, steps.logits)
-    values = jax.vmap(network.value)(steps.seen)
+    log_probs = jax.vmap(network.log_prob)(steps.observations, steps.logits)
+    values = jax.vmap(network.value)(steps.observations)
     ratio = jnp.exp(log_probs - steps.log_prob)
     normal = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     clipped = jnp.clip(ratio, 1.0 - CLIP_EPS, 1.0 + CLIP_EPS)
@@ -89,10 +90,10 @@ def loss(network: ActorCritic, batch: Any) -> jax.Array:
 def make_update(env: JaxMarlEnv, optimiser: Any) -> Any:
     """A round of experience and learning, compiled."""
 
-    def act(networks: Any, seen: Any, key: Any) -> Any:
+    def act(networks: Any, observations: Any, key: Any) -> Any:
         found, keys = {}, jax.random.split(key, len(env.agents))
         for agent, agent_key in zip(env.agents, keys, strict=True):
-            network, inputs = networks[agent], squashed(seen[agent])
+            network, inputs = networks[agent], squashed(observations[agent])
             noise = jax.random.normal(agent_key, network.log_std.shape)
             logits = network.actor(inputs) + jnp.exp(network.log_std) * noise
             value = network.value(inputs)
@@ -100,33 +101,35 @@ def make_update(env: JaxMarlEnv, optimiser: Any) -> Any:
         return found
 
     @eqx.filter_jit
-    def update(networks: Any, memories: Any, seen: Any, states: Any, key: Any) -> Any:
+    def update(networks: Any, memories: Any, observations: Any, states: Any, key: Any) -> Any:
         arrays, rest = eqx.partition(networks, eqx.is_array)
 
         def step(carry: Any, key: Any) -> Any:
-            seen, states = carry
+            observations, states = carry
             act_key, env_key = jax.random.split(key)
             acted = jax.vmap(lambda s, k: act(networks, s, k))(
-                seen, jax.random.split(act_key, NUM_ENVS)
+                observations, jax.random.split(act_key, NUM_ENVS)
             )
             actions = {agent: jax.nn.sigmoid(acted[agent][1]) for agent in env.agents}
             keys = jax.random.split(env_key, NUM_ENVS)
-            seen, states, rewards, dones, infos = jax.vmap(env.step)(keys, states, actions)
+            observations, states, rewards, dones, infos = jax.vmap(env.step)(keys, states, actions)
             done = dones["__all__"].astype(jnp.float32)
             remembered = {a: Transition._make([*acted[a], rewards[a], done]) for a in env.agents}
-            return (seen, states), (remembered, infos["metrics"], done)
+            return (observations, states), (remembered, infos["metrics"], done)
 
         keys = jax.random.split(key, NUM_STEPS + 1)
-        (seen, states), (steps, metrics, done) = jax.lax.scan(step, (seen, states), keys[1:])
+        (observations, states), (steps, metrics, done) = jax.lax.scan(
+            step, (observations, states), keys[1:]
+        )
         learned = {}
         for agent in env.agents:
-            last = jax.vmap(networks[agent].value)(squashed(seen[agent]))
+            last = jax.vmap(networks[agent].value)(squashed(observations[agent]))
             batch = steps[agent], gae(steps[agent], last)
             flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
             learned[agent] = learn(arrays[agent], rest[agent], memories[agent], flat, keys[0])
         networks = {a: eqx.combine(one[0], rest[a]) for a, one in learned.items()}
         ends = {n: jnp.sum(x * done) / jnp.maximum(done.sum(), 1.0) for n, x in metrics.items()}
-        return networks, {a: one[1] for a, one in learned.items()}, seen, states, ends
+        return networks, {a: one[1] for a, one in learned.items()}, observations, states, ends
 
     def learn(arrays: Any, rest: Any, memory: Any, flat: Any, key: Any) -> Any:
         size = NUM_ENVS * NUM_STEPS
@@ -147,8 +150,8 @@ def make_update(env: JaxMarlEnv, optimiser: Any) -> Any:
 
 def main(updates: int) -> list[dict[str, float]]:
     """Train, and print metrics of the episodes that ended in a round of experience."""
-    world = fairgym.make("loan_simple", population=100, horizon=25)
-    env = JaxMarlEnv(world, objective="direct-fair", failure_penalty=10.0)
+    system = fairgym.make("loan_simple", population=100, horizon=25)
+    env = JaxMarlEnv(system, objective="direct-fair", failure_penalty=10.0)
     keys = jax.random.split(jax.random.key(0), env.num_agents + 2)
     networks = {
         agent: ActorCritic(
@@ -158,11 +161,13 @@ def main(updates: int) -> list[dict[str, float]]:
     }
     optimiser = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(LEARNING_RATE))
     memories = {a: optimiser.init(eqx.filter(n, eqx.is_array)) for a, n in networks.items()}
-    seen, states = jax.vmap(env.reset)(jax.random.split(keys[0], NUM_ENVS))
+    observations, states = jax.vmap(env.reset)(jax.random.split(keys[0], NUM_ENVS))
     update, history = make_update(env, optimiser), []
     for number in range(updates):
         key = jax.random.fold_in(keys[1], number)
-        networks, memories, seen, states, ends = update(networks, memories, seen, states, key)
+        networks, memories, observations, states, ends = update(
+            networks, memories, observations, states, key
+        )
         history.append({name: float(value) for name, value in ends.items()})
         if number % max(1, updates // 10) == 0 or number == updates - 1:
             shown = ("profit", "admission_disparity", "wait_disparity", "default_disparity")

@@ -1,4 +1,4 @@
-"""An environment of one's own: a vaccination clinic that town and villages reach unequally.
+"""A custom environment: a vaccination clinic that town and villages reach unequally.
 
 Agent "outreach" sets the effort put into mobile clinics, "clinic" says who is vaccinated first.
 Running this file checks the environment, trains both agents and prints what became of the people.

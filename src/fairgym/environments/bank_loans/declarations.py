@@ -1,4 +1,4 @@
-"""Observations, metrics and baselines of the bank loans environment (section 6.A)."""
+"""Observations, metrics and baselines of the bank loans environment (section VI-A)."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ def metrics_of(horizon: int, selective_labels: bool) -> dict[str, Metric]:
 
 
 def measures_of(metrics: Mapping[str, Metric], selective_labels: bool) -> dict[str, Windowed]:
-    """Return the measures of section 6.A: of the last 300 steps, and of the current scores.
+    """Return the measures of section VI-A: of the last 300 steps, and of the current scores.
 
     "long_term_window" is the distance between applicants' scores, which a bank can observe. With
     selective labels "short_term" is the bank's estimate and "short_term_truth" the truth.

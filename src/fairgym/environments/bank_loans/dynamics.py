@@ -1,4 +1,4 @@
-"""Formulas of bank loans (Hu, Lear and Zhang 2023, section 6.A; D'Amour et al. 2020).
+"""Formulas of bank loans (Hu, Lear and Zhang 2023, section VI-A; D'Amour et al. 2020).
 
 | symbol | name here |
 | --- | --- |

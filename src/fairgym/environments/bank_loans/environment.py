@@ -1,4 +1,4 @@
-"""A bank that approves or denies loans (Hu, Lear and Zhang 2023, section 6.A)."""
+"""A bank that approves or denies loans (Hu, Lear and Zhang 2023, section VI-A)."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -88,7 +88,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
             measures=measures,
             # The window of the short-term measure: people who repaid, and who would have repaid.
             memories={"window": measures["short_term"]},
-            # Profit alone (section 6.A).
+            # Profit alone (section VI-A).
             published={"profit": 1.0},
             default_objective="published",
             # a loan is what people apply for

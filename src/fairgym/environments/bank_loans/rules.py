@@ -131,7 +131,7 @@ class LearnedThreshold(Lender):
 class EqualOpportunity(Lender):
     """Randomised thresholds that maximise expected profit under equal true positive rates.
 
-    This is the EO agent of Hu, Lear and Zhang (2023, section 6.A), after Hardt, Price and Srebro
+    This is the EO agent of Hu, Lear and Zhang (2023, section VI-A), after Hardt, Price and Srebro
     (2016): a bank that knows the groups' score distributions and solves for the thresholds before
     each decision.
     """

@@ -59,7 +59,7 @@ def test_a_resumed_training_says_where_it_goes_on():
     out = io.StringIO()
     with shown("x", Console(file=out)) as progress:
         progress(2, 3, None)
-    assert out.getvalue() == "x: compiling the training program, then 1 epochs after epoch 2\n"
+    assert out.getvalue() == "x: compiling the training program, then 1 epoch after epoch 2\n"
 
 
 def test_a_bar_on_a_terminal():

@@ -166,7 +166,7 @@ def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> lis
         )
         own = difference_text(row.differences[one.name], row.quantity.unit)
         unit = "" if row.quantity.unit in ("", "share") else f" ({row.quantity.unit})"
-        texts.append(f"{small(row.quantity.title)}{unit} {each or own}")
+        texts.append(f"{small(row.quantity.title)}{unit}: {each or own}")
     unclear = [
         small(row.quantity.title)
         for row in whole
@@ -175,8 +175,9 @@ def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> lis
     first = "; ".join(texts) if texts else "no measure clearly differs"
     sentences = [f"With “{one.name}”: {first}.", _failed(simulation, one)]
     if unclear:
-        items = [f"{', ' if place else ''}{text}" for place, text in enumerate(unclear)]
-        sentences.append(fitting("No clear difference in ", items))
+        items = [unclear[0], *(f", {text}" for text in unclear[1:-1])]
+        items += [f" and {text}" for text in unclear[1:][-1:]]
+        sentences.append(f"{fitting('No clear difference in ', items)}.")
     return sentences
 
 

@@ -127,7 +127,7 @@ def _rows(episodes: int, found: Sweep, out: Path) -> list[dict[str, Any]]:
     if episodes:
         devices.configure()
     entries = entries_of(found, out)
-    return results_of(entries, episodes, lambda text: say(f"measuring {text}"))
+    return results_of(entries, episodes, lambda text: say(f"measuring: {text}"))
 
 
 def _in_folder(flags: Output, path: Path) -> Output:

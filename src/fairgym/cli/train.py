@@ -113,10 +113,10 @@ def train(arguments: Sequence[str]) -> None:
     for run in runs:
         summary = {"epochs": 0, "wall_time_s": 0.0, **run.summary}
         objective = summary.get("objective")
+        epochs = f"{summary['epochs']} epoch{'s' * (summary['epochs'] != 1)}"
         text = "undefined" if objective is None else f"{objective:.4f}"
         print(
-            f"{plain(run.folder)}: objective {text} after {summary['epochs']} epochs,"
-            f" {summary['wall_time_s']:.0f} s"
+            f"{plain(run.folder)}: objective {text} after {epochs}, {summary['wall_time_s']:.0f} s"
         )
 
 

@@ -58,7 +58,7 @@ def write_report(
     require_folder(beside)
     for written in (path, beside / "figure.png"):
         require_writable(written)
-    measured = measure_all(groups, episodes, seed, lambda title: say(f"measuring {title}"))
+    measured = measure_all(groups, episodes, seed, lambda title: say(f"measuring: {title}"))
     say("plotting figures")
     figures = plot_all(measured)
     call = [[str(folder) for folder in folders], episodes, seed, list(schemes)]

@@ -161,8 +161,9 @@ class _Lines:
         now = time.perf_counter()
         self.clock.update(epoch, epochs, line)
         if line is None:
+            left = epochs - epoch
             done = f" after epoch {epoch}" if epoch else ""
-            text = f"compiling the training program, then {epochs - epoch} epochs{done}"
+            text = f"compiling the training program, then {left} epoch{'s' * (left > 1)}{done}"
         elif epoch == epochs or epoch == 1 or now - self.last > LINE_SECONDS:
             text = f"epoch {epoch}/{epochs}  objective {_objective(line)}  {self.clock}"
         else:

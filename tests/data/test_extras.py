@@ -78,6 +78,9 @@ def test_what_is_absent_is_told_with_the_extra_that_installs_it(monkeypatch, mod
         monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(FairgymError) as refused:
         store.need(module, doing)
-    said = re.fullmatch(rf"{doing} needs (\S+): pip install 'fairgym\[(\w+)\]'", str(refused.value))
+    said = re.fullmatch(
+        rf"{doing} needs (\S+): pip install -e '\.\[(\w+)\]' in a clone of fairgym",
+        str(refused.value),
+    )
     assert said and said[1] in distributions(said[2])
     assert said[2] == ("data" if module.startswith("pyarrow") else "importers")

@@ -296,7 +296,7 @@ def test_fixed_agents_and_several_configurations_are_told(
     results = [made_up_result(group.name, True, 0.5) for group in groups]
     _, made, tried = summary.setting(made_up_page(groups, results, [[], []]))
     assert "how debt management should decide, while admissions and disbursement follow" in made
-    assert made.endswith("maximised an objective of its own in each configuration.")
+    assert made.endswith("maximised a different objective in each configuration.")
     assert tried.startswith("The learned policies were then measured in the same 4 episodes")
     (_, one, _) = summary.setting(made_up_page(groups[:1], results[:1], [[]]))
     assert one.endswith("maximised the objective “uniform”, a weighted sum of profit.")

@@ -257,7 +257,7 @@ def test_errors_come_back_as_sentences(order, tmp_path, monkeypatch):
 
 def test_without_ray_it_is_told_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(FairgymError, match=r"the engine ray needs ray: pip install 'fairgym.ray.'"):
+    with pytest.raises(FairgymError, match=r"the engine ray needs ray: pip install -e '..ray.'"):
         engine_of(name="ray")
 
 

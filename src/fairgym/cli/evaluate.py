@@ -283,10 +283,10 @@ def _difference_table(
         for row in rows
     ]
     caption = (
-        "mean paired difference [95% CI]; better, worse: the interval excludes 0, which can be so"
-        " although the intervals above overlap; by failing: better only because it fails more"
-        " often; episodes in which either value is undefined are dropped; points are percentage"
-        " points"
+        "mean paired difference [95% CI]; better, worse: the interval excludes 0, which is"
+        " possible even if the intervals above overlap; by failing: better only because it fails"
+        " more often; episodes in which either value is undefined are dropped; points are"
+        " percentage points"
     )
     if "not comparable" in {word for found in verdicts.values() for word in found.values()}:
         caption += (

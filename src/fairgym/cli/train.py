@@ -40,8 +40,9 @@ class Common:
     algorithm: str = flag("f-macem", "Algorithm that trains; fairgym list names all.")
     objective: str = flag(
         "",
-        "What the trained agents maximise: uniform, direct, direct-fair, direct-fair-rate,"
-        " half-direct, published, frontier:LAMBDA; own, the terms that concern each agent;"
+        "What the trained agents maximise (docs/objectives.md): uniform, direct, direct-fair,"
+        " direct-fair-rate, half-direct, published, frontier:LAMBDA; own, the terms that concern"
+        " each agent;"
         " METRIC=WEIGHT,METRIC=WEIGHT; or a welfare function of what stakeholders received: nash,"
         " max-min, gini, alpha:ALPHA, or one of a component, such as nash:COMPONENT.",
     )

@@ -122,7 +122,7 @@ def _check(values: object) -> None:
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
         if count > MOST_VALUES:
-            raise ValueError(f"it holds more than {MOST_VALUES:,} values")
+            raise ValueError(f"the file holds more than {MOST_VALUES:,} values")
         if isinstance(value, int) and not abs(value) <= sys.float_info.max:
             raise ValueError("it holds a whole number with more than 308 digits")
         if isinstance(value, dict):
@@ -168,7 +168,7 @@ def _expanded(node: Any, known: dict[int, int]) -> int:
         for child in part if isinstance(part, tuple) else (part,):
             count += _expanded(child, known)
             if count > MOST_VALUES:
-                raise ValueError(f"it holds more than {MOST_VALUES:,} values")
+                raise ValueError(f"the file holds more than {MOST_VALUES:,} values")
     known[id(node)] = count
     return count
 

@@ -45,7 +45,7 @@ class Shares(ActionSpace):
         for block in blocks:
             for name in {element.of for element in block} - {"", *known}:
                 raise FairgymError(
-                    "of must be the name of a share in an earlier block"
+                    "the field 'of' of a share must name a share of an earlier block"
                     f" ({', '.join(sorted(known)) or 'there is none'}), got {name!r}"
                 )
             known |= {element.name for element in block}

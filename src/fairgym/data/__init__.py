@@ -6,8 +6,8 @@
     (10000, dtype('float32'))
 
 Importing this package needs only numpy. Reading and writing people needs pyarrow (the extra
-`fairgym[data]`). Importers and fitting of scores also need pandas, scikit-learn and ipumspy
-(`fairgym[importers]`). Each is imported by the functions that use it.
+the extra `data`). Importers and fitting of scores also need pandas, scikit-learn and ipumspy
+(the extra `importers`). Each is imported by the functions that use it.
 """
 
 from fairgym.data.bias import (

@@ -13,7 +13,7 @@ from fairgym.core.errors import FairgymError
 from fairgym.data import store
 from fairgym.data.bias import TWO_GROUPS
 from fairgym.data.populations import population_module
-from fairgym.utils.changes import unknown
+from fairgym.utils.changes import did_you_mean, unknown
 
 BUILT_IN = "built-in"
 FILES = Path(__file__).parent / "files"
@@ -191,6 +191,9 @@ def _folder(name: str, source: str) -> Path:
     if importer is not None and importer.POPULATION == name:
         hint = f"import it first: fairgym data import {source} FILE"
         raise FairgymError(f"unknown source {source!r}{where}; {hint}")
+    known = [one for one, module in importer_modules().items() if module.POPULATION == name]
+    if hint := did_you_mean(source, [*sources(name), *known]):
+        raise FairgymError(f"unknown source {source!r}{where}{hint}")
     raise unknown("source", source, sources(name), "there are", where)
 
 

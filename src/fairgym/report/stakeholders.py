@@ -33,8 +33,8 @@ def status_section(results: Mapping[str, Result], env: Environment) -> tuple[str
         note = (
             f"{capital(vector.title)}{f' ({vector.unit})' if vector.unit else ''}: what each"
             f" {vector.axis} has received by the end of an episode, which {scored}"
-            f" {'scores' if len(vector.schemes) == 1 else 'score'}. Brackets hold the 95% interval"
-            " of the mean. Range: the largest minus the smallest."
+            f" {'scores' if len(vector.schemes) == 1 else 'score'}. [a, b]: 95% CI of the mean."
+            " Range: the largest minus the smallest."
         )
         parts.append(status_table(status, vector) + noted(note))
     return f"Status per {vectors[0].axis}", "".join(parts)
@@ -67,7 +67,7 @@ _NOTE = (
     " episode's end counts as waiting at least that long. A wait ends when somebody is served, or"
     " for another reason, such as a cure or death in health. The last rows are the people who wait"
     " when an episode ends, and the median of their waits so far, over the episodes in which"
-    " somebody waits. Brackets hold the 95% interval of the mean over episodes. A measure that"
+    " somebody waits. [a, b]: 95% CI of the mean over episodes. A measure that"
     " counts only ended waits leaves these people out, so a policy that lets some wait for ever"
     " looks quick."
 )

@@ -41,7 +41,7 @@ _SCHEME = (
     " status of the stakeholders: what each has received so far. Higher is better.",
 )
 _INTERVALS = (
-    "Brackets hold a 95% confidence interval. It covers chance in the episodes, and in training"
+    "[a, b] is a 95% confidence interval (CI). It covers chance in the episodes, and in training"
     " where there are several seeds. Policies are compared episode by episode: two differ clearly"
     " when the 95% confidence interval of their mean paired difference excludes 0. This can be so"
     " even where their own intervals overlap."
@@ -162,7 +162,7 @@ def _aim(groups: Sequence[RunGroup]) -> str:
     """Return the objective in words."""
     configs = [group.runs[0].config for group in groups]
     if len({as_text((one.objective, one.objectives, one.bounds)) for one in configs}) > 1:
-        return "an objective of its own in each configuration"
+        return "a different objective in each configuration"
     run = groups[0].runs[0]
     objective, named = run.objective, run.config.objective
     if isinstance(objective, Mapping):

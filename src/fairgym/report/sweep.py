@@ -20,7 +20,7 @@ from fairgym.sweeps.variance import UNDECIDABLE
 MOST_VALUES = 12  # of a setting, in words below a panel
 _TABLES = (
     "interquartile mean over seeds with its bootstrap 95% interval; for two or three seeds, their"
-    " values in brackets; higher is better"
+    " values in parentheses; higher is better"
 )
 _PANELS = (
     "A column for each setting that differs, a row for each measure; higher is better. The score is"
@@ -30,7 +30,8 @@ _PANELS = (
 )
 _EFFECTS = (
     "Share of the variance over all runs that a setting explains; for a pair, the share of its"
-    " interaction. In brackets: the null mean (permuted runs) and the p-value; bold: p at most .05."
+    " interaction. In parentheses: the null mean (permuted runs) and the p-value; bold: p at most"
+    " .05."
 )
 
 

@@ -250,9 +250,7 @@ def gap_section(results: Mapping[str, Result], env: Environment) -> str:
     axes = dict.fromkeys(axis_of(env, m.rate.numerator) for m in disparities(env).values())
     tables = [null_table(results, env)]
     for axis in axes:
-        note = (
-            f"Rate of each {axis} over whole episodes. Brackets hold the 95% interval of the mean."
-        )
+        note = f"Rate of each {axis} over whole episodes. [a, b]: 95% CI of the mean."
         tables += [f"<h3>By {escaped(axis)}</h3>", group_table(results, env, axis), noted(note)]
     return "".join(tables)
 

@@ -65,7 +65,7 @@ def entering_gpa(
         mentor_gain: gamma_2.
         half_width: delta.
         support: C.
-        large: Share of the tuition from which on a scholarship counts as large.
+        large: Smallest share of the tuition at which a scholarship counts as large.
     """
     scholarship = 1.0 - tuition_share
     supported = mentored | ((scholarship > 0.0) & (scholarship >= large))

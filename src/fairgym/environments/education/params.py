@@ -134,7 +134,7 @@ class EducationParams(RegionParams):
         high=4.0,
     )
     large_scholarship: float = fraction(
-        0.5, "Share of the tuition from which on a scholarship counts as large (not published)."
+        0.5, "Smallest share of the tuition at which a scholarship counts as large (not published)."
     )
     residual_share: float = fraction(
         1.0,

@@ -85,7 +85,7 @@ class Epidemic(
         'Disease model: "SIR", or "SEIR" with exposed people who are not yet infectious.',
         choices=tuple(MODELS),
     )
-    first_infected: tuple[int, ...] = param((0,), "Numbers of the people infected at the start.")
+    first_infected: tuple[int, ...] = param((0,), "Indices of the people infected at the start.")
     random_infected: int = param(
         0,
         "Number of randomly drawn people who are infected at the start of an episode; 0 for the"

@@ -5,8 +5,8 @@
     >>> len(people), people.columns["fico_low"].dtype
     (10000, dtype('float32'))
 
-Importing this package needs only numpy. Reading and writing people needs pyarrow (the extra
-the extra `data`). Importers and fitting of scores also need pandas, scikit-learn and ipumspy
+Importing this package needs only numpy. Reading and writing people needs pyarrow (the
+extra `data`). Importers and fitting of scores also need pandas, scikit-learn and ipumspy
 (the extra `importers`). Each is imported by the functions that use it.
 """
 

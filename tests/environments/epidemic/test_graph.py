@@ -109,8 +109,6 @@ def test_without_networkx_communities_have_to_be_given(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     assert fairgym.make("epidemic").population == 34
     path = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))
-    with pytest.raises(
-        FairgymError, match=r"needs networkx: pip install .*, or set communities"
-    ):
+    with pytest.raises(FairgymError, match=r"needs networkx: pip install .*, or set communities"):
         fairgym.make("epidemic", graph=path)
     assert fairgym.make("epidemic", graph=path, communities=(0, 0, 0, 0, 1, 1, 1)).population == 7

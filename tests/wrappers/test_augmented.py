@@ -196,7 +196,7 @@ def test_equal_environments_are_equal_and_wrappers_go_around():
         (Toy(), Sums("served", "person"), "'level' must observe all .* got 12 rows"),
         (Toy(), Sums("served", "group"), "memory must be 'person' .*, got 'group'"),
         (Toy(), Sums("served", "", ("a", "time")), "'level' already observes a feature 'time'"),
-        (AutoReset(House()), "heat", "AutoReset must be in the outermost place"),
+        (AutoReset(House()), "heat", "AutoReset must be the outermost wrapper"),
     ],
 )
 def test_bad_memories(env, memory, message):

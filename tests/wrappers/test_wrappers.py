@@ -107,7 +107,7 @@ class TestDelegation:
             assert same(equivariant(wrapped, jax.random.key(1), 4), POLICIES)
 
     def test_automatic_resets_are_not_hidden(self):
-        with pytest.raises(FairgymError, match="NeverEnds is put around AutoReset"):
+        with pytest.raises(FairgymError, match="NeverEnds wraps AutoReset"):
             NeverEnds(AutoReset(ENV))
 
 

@@ -108,7 +108,7 @@ def _parsed(text: str, suffix: str) -> Any:
     try:
         values = _PARSERS[suffix](text)
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise ValueError("the file is nested too deeply") from error
     _check(values)
     return values
 
@@ -120,7 +120,7 @@ def _check(values: object) -> None:
         value, depth = waiting.pop()
         count += 1
         if depth > DEEPEST:
-            raise ValueError("it is nested too deeply")
+            raise ValueError("the file is nested too deeply")
         if count > MOST_VALUES:
             raise ValueError(f"the file holds more than {MOST_VALUES:,} values")
         if isinstance(value, int) and not abs(value) <= sys.float_info.max:

@@ -267,7 +267,9 @@ def partition_section(page: Measured, partition: str) -> str:
         if len(page.pairs) > 1:
             parts.append(f"<h3>{escaped(own.name)}</h3>")
         parts.append(partition_table(own, other, env, partition))
-        small = "" if other is None else f" Small print: the end with “{other.name}”."
+        small = (
+            "" if other is None else f" In small print: the value at the end with “{other.name}”."
+        )
         episodes = sum(e.episodes for e in own.evaluations)
         counted = "one episode" if episodes == 1 else f"{episodes} episodes"
         note = (

@@ -98,8 +98,8 @@ class Ray:
         most = max((node["Resources"].get("GPU", 0.0) for node in nodes), default=0.0)
         if self.gpus > most:
             raise FairgymError(
-                f"gpus must be at most {most:g}, the most of one machine of this Ray cluster, got"
-                f" {self.gpus:g}"
+                f"gpus must be at most {most:g}, the largest number on one machine of this Ray"
+                f" cluster, got {self.gpus:g}"
             )
 
     @contextlib.contextmanager

@@ -53,8 +53,7 @@ class Wrapper(Environment):
         if isinstance(self.env, Wrapper) and self.env._outermost:
             inside = type(self.env).__name__
             raise FairgymError(
-                f"{type(self).__name__} is put around {inside}; {inside} must be in the outermost"
-                " place, around all other wrappers"
+                f"{type(self).__name__} wraps {inside}; {inside} must be the outermost wrapper"
             )
 
     def __getattr__(self, name: str) -> Any:

@@ -43,11 +43,15 @@ class EducationParams(RegionParams):
         high=1e4,
     )
     master_length: float = param(
-        4.0, "Further semesters to a master's (not published).", unit="semesters", low=1.0, high=1e4
+        4.0,
+        "Additional semesters until a master's degree (not published).",
+        unit="semesters",
+        low=1.0,
+        high=1e4,
     )
     doctorate_length: float = param(
         8.0,
-        "Further semesters to a doctorate (not published).",
+        "Additional semesters until a doctorate (not published).",
         unit="semesters",
         low=1.0,
         high=1e4,

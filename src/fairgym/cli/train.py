@@ -123,9 +123,9 @@ def train(arguments: Sequence[str]) -> None:
 def _train_seeds(plan: Plan, seeds: Sequence[int], **options: bool) -> list[Any]:
     """Train several seeds, and return the runs."""
     from fairgym.sweeps import train_seeds
-    from fairgym.training.progress import shown_together
+    from fairgym.training.progress import Several, shown_together
 
-    with shown_together() as shown:
+    with shown_together(several=Several(len(seeds))) as shown:
         return train_seeds(
             plan.config,
             plan.out,

@@ -27,7 +27,7 @@ CALLS = {
     "Objective.frontier(toy, '0.5')": "lambda must be a number from 0 to 1, got '0.5'",
     "Objective.uniform(toy).bounded('0.1')": "bounds must be a number, or one per metric, got",
     "Constant(toy.action_space('level'), 'high')": "a constant action must be one .*, got 'high'",
-    "fixed_policies(toy, {'level': None})": "a constant action must be .*, got None",
+    "fixed_policies(toy, {'level': None})": "a constant action must be 2 numbers .*, got None",
     "FMacem(epochs='3')": "epochs must be a whole number from 1 to .*, got '3'",
     "FMacem(epochs=3.0)": "epochs must be a whole number from 1 to .*, got 3.0",
     "FMacem(elite_share='all')": "elite_share must be a number from 0 to 1, got 'all'",

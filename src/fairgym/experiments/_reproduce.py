@@ -69,8 +69,7 @@ def reproduce(
 
     Raises:
         FairgymError: If a name is unknown, a number is out of range, or a folder cannot be used;
-            nothing is written then. Also if runs failed: it is raised after all other runs are
-            trained, and after the pages that do not need the failed runs are written.
+            nothing is written then. If runs failed, after all others are trained and written.
     """
     trainer = engine_of(workers, engine, gpus)
     out, where = _folders(out, pages)

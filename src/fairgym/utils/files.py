@@ -120,7 +120,7 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
     handle = os.open(path, os.O_RDONLY | _NO_WAIT | _BYTES)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError("it is not a regular file")
+        raise OSError("the path is not a regular file")
     with open(handle, "rb") as stream:
         try:
             content = stream.read(-1 if most is None else most + 1)

@@ -90,6 +90,7 @@ def test_own_algorithm_is_checked_and_learns(own_algorithm, monkeypatch, capsys)
     assert high - 2 * other > low + 2 * spread
 
 
+@pytest.mark.full
 def test_own_algorithm_is_trained_by_its_name_and_its_flags_have_help(own_algorithm, tmp_path):
     settings = {
         setting.name: setting.help for setting in algorithm_settings("evolution-strategies")

@@ -74,6 +74,7 @@ def test_an_episode_is_the_rollout_with_the_same_key(name):
 
 
 @pytest.mark.parametrize("hidden", in_tiers([False, True], False))
+@pytest.mark.full
 def test_fixed_agents_act_as_in_a_rollout(hidden):
     env = fairgym.make("loan_simple", population=60, horizon=8)
     counting = Counting(env.action_space("debt_management"))

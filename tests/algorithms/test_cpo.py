@@ -111,6 +111,7 @@ def test_only_steps_in_which_the_agent_acts_teach_the_policy(excess):
     assert np.abs(moved[2] - moved[1]).max() > 0.1 * reach
 
 
+@pytest.mark.full
 def test_far_from_the_limit_it_is_a_step_along_the_natural_gradient():
     """F^-1 g, as long as the trust region: scores of each step and each option by plain NumPy."""
     learner = algorithms.get("cpo")(

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from learners import BOUNDED, ENV, FIXED, HELD, SMALL, collected, learner
+from tiers import in_tiers
 from toys import Toy
 from two_servers import Jobs, TwoServers
 
@@ -125,7 +126,7 @@ def test_agents_that_act_now_and_then_learn_from_those_steps(name):
         assert np.array_equal(does, steps.acts["level"]), "what is ignored is not learned from"
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", in_tiers(SMALL, "f-mappo"))
 def test_conformance(name, begun):
     check_algorithm(learner(name), ENV, objective=BOUNDED, fixed=FIXED)
     some, before, state, _ = begun(name)

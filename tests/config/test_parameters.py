@@ -191,6 +191,7 @@ def beginning(params):
     return HEALTH.initial_state(jax.random.key(0), params)
 
 
+@pytest.mark.full
 def test_beds_of_one_region_are_beds_of_that_region():
     params = with_params(HEALTH, HEALTH.default_params, [("beds_at_start.South", "+30%")])
     usual, state = beginning(HEALTH.default_params), beginning(params)

@@ -46,6 +46,7 @@ def test_the_disparity_of_a_bank_that_treats_all_alike_is_its_null_mean():
         assert (difference < -10.0 * error) if excess else (abs(difference) < 4.0 * error)
 
 
+@pytest.mark.full
 def test_a_normaliser_is_that_of_the_episode():
     """Waits are divided by the sum of the groups' mean waits, other disparities by 1."""
     found = bank((0.3, 0.0))

@@ -146,7 +146,7 @@ class TestNames:
         ("name", "message"),
         [
             ("published", "loan_simple declares no published objective"),
-            ("nesh", "unknown objective 'nesh'; there are: uniform, .* published; .* nash"),
+            ("nesh", "unknown objective 'nesh'; did you mean 'nash'"),
             ("nash:profit", "an entry per stakeholder of loan_simple .*, got 'profit'"),
             ("alpha:-1", "objective must be alpha:ALPHA with a number from 0, got 'alpha:-1'"),
         ],

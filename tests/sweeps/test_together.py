@@ -56,6 +56,7 @@ def test_together_is_one_after_another_up_to_rounding(tmp_path, width):
     assert len({row["score"] for row in other}) == 6, "each has its own"
 
 
+@pytest.mark.full
 def test_one_update_for_all_of_a_program(tmp_path, monkeypatch):
     calls = []
 

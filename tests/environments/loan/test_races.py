@@ -90,6 +90,7 @@ def month(struct, t):
 # --------------------------------------------------------------------------------- counts
 
 
+@pytest.mark.full
 def test_a_disparity_is_the_standard_deviation_over_races(episode):
     env, _, steps = episode
     totals = jax.tree.map(lambda x: np.asarray(x, np.float64).sum(axis=0), steps.components)

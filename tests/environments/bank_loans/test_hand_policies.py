@@ -55,6 +55,7 @@ class TestWhatIsReached:
         ("agent", "known", "theirs", "spread"),
         [("everybody", 8_973.0, 8_400.0, 349.0), ("threshold", 11_484.0, 11_340.0, 132.0)],
     )
+    @pytest.mark.full
     def test_cash(self, reached, agent, known, theirs, spread):
         cash, _ = reached[agent]
         assert abs(cash.mean() - known) < 4 * spread * (1 / EPISODES + 1 / 60) ** 0.5

@@ -47,6 +47,7 @@ class TestWhatIsReached:
             ("random", 0.118),
         ],
     )
+    @pytest.mark.full
     def test_the_share_not_infected(self, reached, baseline, known):
         shares = reached[baseline]["not_infected"]
         error = float(shares.std()) / len(shares) ** 0.5

@@ -61,6 +61,7 @@ class TestWhatIsReached:
         ("agent", "known", "near"),
         [("alternate-groups", -29.0, 2.5), ("greedy", -791.0, 5.0), ("random", -297.0, 8.0)],
     )
+    @pytest.mark.full
     def test_the_published_objective(self, reached, agent, known, near):
         scores, _ = reached[agent]
         assert 4 * scores.std() / len(scores) ** 0.5 < 2 * near

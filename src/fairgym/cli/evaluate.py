@@ -131,9 +131,12 @@ def print_summary(comparison: Comparison, setting: str = "", lines: int = LINES)
     env, columns = comparison.run.env, _columns(comparison, MOST_POLICIES)
     rows, reference = _rows(comparison, columns), next(iter(columns))
     heading = _title(comparison, setting)
+    left_out = len(comparison.policies) - len(columns)
     caption = (
         f"mean [95% CI], {ARROWS}; difference: paired, from {reference}; failures: episodes in"
         f" which {env.spec.failure}"
+        + f"; not shown: {left_out} more learned polic{'y' if left_out == 1 else 'ies'}"
+        * bool(left_out)
     )
     table = _policy_table(rows[0], columns, reference)
     line(heading)

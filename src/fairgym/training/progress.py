@@ -125,9 +125,8 @@ class _Clock:
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
-        self.first: tuple[int, float] | None = (
-            None  # epoch and time after the first, which compiles
-        )
+        # Epoch and time after the first epoch, which compiles.
+        self.first: tuple[int, float] | None = None
         self.remaining: float | None = None
 
     def update(self, epoch: int, epochs: int, line: Mapping[str, object] | None) -> None:

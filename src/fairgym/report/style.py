@@ -204,7 +204,7 @@ def epoch_axis(axes: Axes, label: str = "epoch") -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
 
 
-def top_legend(figure: Figure, handles: Sequence[Artist]) -> None:
+def top_legend(figure: Figure, handles: Sequence[Artist | Container]) -> None:
     """Draw a legend above all panels, where it covers nothing."""
     if handles:
         figure.legend(

@@ -1,6 +1,7 @@
 """The core: environments, spaces, components, policies and rollouts."""
 
 from fairgym.core.choices import Discrete, OneEntity, option_logits
+from fairgym.core.compiled import computed_once, gather, replace_rows, uniform
 from fairgym.core.components import (
     ComponentInfo,
     Components,
@@ -75,12 +76,14 @@ __all__ = [
     "check_params",
     "check_shape",
     "component",
+    "computed_once",
     "count_people",
     "counts_people",
     "decide",
     "fill_places",
     "first_hidden",
     "fraction",
+    "gather",
     "group_count",
     "group_counts",
     "highest",
@@ -92,7 +95,9 @@ __all__ = [
     "per_group",
     "person_index",
     "record",
+    "replace_rows",
     "require_agent",
     "rollout",
     "sample_rows",
+    "uniform",
 ]

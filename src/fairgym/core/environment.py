@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from fairgym.core.compiled import gather
 from fairgym.core.components import Components, EnvironmentSpec
 from fairgym.core.errors import FairgymError
 from fairgym.core.observed import Entities, EntitySpace
@@ -284,7 +285,7 @@ def count_people(
     """
     values = who.astype(jnp.float32)
     if not state.by_person:
-        return by_group(values, state.group if rows is None else state.group[rows], groups)
+        return by_group(values, state.group if rows is None else gather(state.group, rows), groups)
     if rows is None:
         return values
     return jnp.zeros(state.group.shape, jnp.float32).at[rows].add(values)

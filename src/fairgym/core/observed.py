@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from fairgym.core.compiled import gather
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
 
@@ -142,7 +143,7 @@ class EntitySpace:
             columns: Feature name -> one number per person; undeclared features are ignored.
             mask: True where a row holds a person.
             context: Context name -> number, exactly the declared names.
-            rows: Indices into the columns for each row; all entries in order by default.
+            rows: Indices into the columns for each row, from 0; all entries in order by default.
 
         Raises:
             FairgymError: A declared feature is missing, or the names of the context are not those
@@ -166,7 +167,7 @@ class EntitySpace:
             )
         seen = [columns[feature.name] for feature in self.features]
         if rows is not None:
-            seen = [column[rows] for column in seen]
+            seen = [gather(column, rows) for column in seen]
         return Entities.from_columns(seen, mask, [shared[feature.name] for feature in self.context])
 
     def sample(self, key: PRNGKeyArray) -> Entities:

@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core.components import Memory, add_compensated
@@ -58,8 +59,8 @@ class Episode(Struct):
 
 class _Loop(Struct):
     state: PyTree
-    totals: PyTree
-    lost: PyTree
+    totals: Float[Array, " components"]
+    lost: Float[Array, " components"]
     discount: Float[Array, ""]
     terminated: Bool[Array, ""]
     step: Int[Array, ""]
@@ -136,12 +137,13 @@ def rollout(
     folded: Mapping[str, Memory] = env.spec.schemes if memories is None else memories
     asked = _Asked(env, params, policies, steps, discount, trace, watch, folded, tally)
     reset_key, policy_key, noise_key = episode_keys(key)
+    start, in_fields = asked.start(reset_key, key)
     end = lax.while_loop(
         lambda loop: ~loop.terminated & (loop.step < steps),
         lambda loop: asked.turn(loop, policy_key, noise_key),
-        asked.start(reset_key, key),
+        start,
     )
-    return _episode(env, end)
+    return _episode(env, end, in_fields)
 
 
 class _Acted(Struct):
@@ -166,28 +168,46 @@ class _Asked(NamedTuple):
     memories: Mapping[str, Memory]
     tally: bool
 
-    def start(self, reset_key: PRNGKeyArray, key: PRNGKeyArray) -> _Loop:
-        """Return the loop state before the first step."""
+    def start(
+        self, reset_key: PRNGKeyArray, key: PRNGKeyArray
+    ) -> tuple[_Loop, Callable[[Array], PyTree]]:
+        """Return the loop state before the first step, and a function from sums to components."""
         env = self.env
         state = env.initial_state(reset_key, self.params)
         if self.tally:
             state = cast(PopulationEnvironment, env).counting_people(state)
-        start = self.nothing(state, first_hidden(self.policies), key)
+        hidden = first_hidden(self.policies)
+        components, action_sums, action_counts = self.nothing(state, hidden, key)
+        tallies = trace = watched = None
         if self.tally:
-            totals = in_groups(env, start.totals, state.group)
-            told = (start.totals, in_parts(env, start.totals, state))
-            start = start.replace(totals=totals, lost=totals, tallies=told, tallies_lost=told)
-        like = start.totals
-        start = start.replace(memories={n: m.initial(like) for n, m in self.memories.items()})
+            tallies = (components, in_parts(env, components, state))
+            components = in_groups(env, components, state.group)
+        totals, in_fields = ravel_pytree(components)
         if self.trace:
-            start = start.replace(trace=_empty_rows(like, self.steps))
+            trace = _empty_rows(components, self.steps)
         if self.watch:
             rows = _empty_rows(self.watch(state), self.steps + 1)
-            start = start.replace(watched=_set_row(rows, self.watch(state), jnp.int32(0)))
-        return start
+            watched = _set_row(rows, self.watch(state), jnp.int32(0))
+        start = _Loop(
+            state=state,
+            totals=totals,
+            lost=totals,
+            discount=jnp.float32(1.0),
+            terminated=jnp.array(False),
+            step=jnp.int32(0),
+            action_sums=action_sums,
+            action_counts=action_counts,
+            trace=trace,
+            watched=watched,
+            memories={n: m.initial(components) for n, m in self.memories.items()},
+            hidden=hidden,
+            tallies=tallies,
+            tallies_lost=tallies,
+        )
+        return start, in_fields
 
-    def nothing(self, state: PyTree, hidden: dict[str, PyTree], key: PRNGKeyArray) -> _Loop:
-        """Return a loop state with zero sums and no traces."""
+    def nothing(self, state: PyTree, hidden: dict[str, PyTree], key: PRNGKeyArray) -> PyTree:
+        """Return components, sums of actions and their counts, all zero."""
 
         def step(state: PyTree) -> PyTree:
             acted = self.act(state, hidden, key)
@@ -195,23 +215,7 @@ class _Asked(NamedTuple):
             return components, acted.sums, acted.counts
 
         shapes = jax.eval_shape(step, state)
-        components, sums, counts = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        return _Loop(
-            state=state,
-            totals=components,
-            lost=components,
-            discount=jnp.float32(1.0),
-            terminated=jnp.array(False),
-            step=jnp.int32(0),
-            action_sums=sums,
-            action_counts=counts,
-            trace=None,
-            watched=None,
-            memories={},
-            hidden=hidden,
-            tallies=None,
-            tallies_lost=None,
-        )
+        return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 
     def turn(self, loop: _Loop, policy_key: PRNGKeyArray, noise_key: PRNGKeyArray) -> _Loop:
         """Make one step."""
@@ -228,8 +232,9 @@ class _Asked(NamedTuple):
             weighted = jax.tree.map(lambda x: x * loop.discount, told)
             tallies, tallies_lost = add_compensated(loop.tallies, loop.tallies_lost, weighted)
             components = in_groups(env, components, loop.state.group)
+        # as one vector, which takes fewer operations than a sum for each component
         totals, lost = add_compensated(
-            loop.totals, loop.lost, jax.tree.map(lambda x: x * loop.discount, components)
+            loop.totals, loop.lost, ravel_pytree(components)[0] * loop.discount
         )
         watch = self.watch
         return _Loop(
@@ -285,12 +290,12 @@ class _Asked(NamedTuple):
         return (action, *space.counted(action, observation.mask)), hidden
 
 
-def _episode(env: Environment, end: _Loop) -> Episode:
-    """Return the result of the final loop state."""
+def _episode(env: Environment, end: _Loop, in_fields: Callable[[Array], PyTree]) -> Episode:
+    """Return the result of the final loop state; `in_fields` makes components of its sums."""
     told = jax.tree.map(jnp.add, end.tallies, end.tallies_lost)
     tallies, part_totals = told or (None, {})
     return Episode(
-        totals=jax.tree.map(jnp.add, end.totals, end.lost),
+        totals=in_fields(end.totals + end.lost),
         length=end.step,
         terminated=end.terminated,
         final_state=end.state,

@@ -5,6 +5,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from fairgym.core.compiled import gather
+
 
 def highest(
     scores: Float[Array, " n"],
@@ -33,7 +35,7 @@ def highest(
     def break_ties() -> tuple[jax.Array, jax.Array]:
         order = jnp.where(ranked > last, 2.0, jnp.where(ranked == last, priority, -1.0))
         chosen = lax.top_k(order, count)[1]
-        return ranked[chosen], chosen
+        return gather(ranked, chosen), chosen
 
     values, rows = lax.cond(tied & (last > -jnp.inf), break_ties, lambda: (values, rows))
     return rows, values > -jnp.inf

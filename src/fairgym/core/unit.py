@@ -27,7 +27,7 @@ class _UnitInterval(ActionSpace):
 
     def clip(self, action: Float[Array, "..."]) -> Float[Array, "..."]:
         """Clip to [0, 1]; NaN becomes 0."""
-        return jnp.clip(jnp.nan_to_num(action, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+        return jnp.where(jnp.isnan(action), 0.0, jnp.clip(action, 0.0, 1.0))
 
 
 @dataclasses.dataclass(frozen=True)

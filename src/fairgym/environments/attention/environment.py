@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
@@ -19,6 +18,7 @@ from fairgym.core import (
     Feature,
     param,
     per_group,
+    uniform,
 )
 from fairgym.core.environment import Actions, Observations
 from fairgym.environments._common.base import SpacesByAgent
@@ -205,7 +205,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
 
     def noise(self, key: PRNGKeyArray, params: AttentionParams) -> AttentionNoise:
         """Sample a uniform number for each site."""
-        return AttentionNoise(uniform=jax.random.uniform(key, (self.sites,)))
+        return AttentionNoise(uniform=uniform(key, (self.sites,)))
 
     def transition(
         self,

@@ -9,7 +9,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import Discrete, Entities, EntitySpace, Environment, EnvironmentSpec, param
+from fairgym.core import (
+    Discrete,
+    Entities,
+    EntitySpace,
+    Environment,
+    EnvironmentSpec,
+    param,
+    uniform,
+)
 from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.bank_loans import dynamics
 from fairgym.environments.bank_loans.declarations import (
@@ -128,12 +136,12 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
                 for start in (params.start_advantaged, params.start_disadvantaged)
             ]
         )
-        uniform = jax.random.uniform(key, (2,))
-        group = dynamics.drawn_group(uniform[0], params.advantaged)
+        numbers = jax.random.uniform(key, (2,))
+        group = dynamics.drawn_group(numbers[0], params.advantaged)
         state = BankLoansState(
             time=jnp.int32(0),
             group=group,
-            score=dynamics.drawn_score(uniform[1], shares, group),
+            score=dynamics.drawn_score(numbers[1], shares, group),
             shares=shares,
             cash=jnp.asarray(params.cash, jnp.float32),
         )
@@ -169,8 +177,8 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
 
     def noise(self, key: PRNGKeyArray, params: BankLoansParams) -> BankLoansNoise:
         """Sample uniform numbers for the applicant's repayment and for the next applicant."""
-        uniform = jax.random.uniform(key, (3,))
-        return BankLoansNoise(repayment=uniform[0], group=uniform[1], score=uniform[2])
+        numbers = uniform(key, (3,))
+        return BankLoansNoise(repayment=numbers[0], group=numbers[1], score=numbers[2])
 
     def transition(
         self,

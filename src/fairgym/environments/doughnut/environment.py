@@ -23,6 +23,7 @@ from fairgym.core import (
     component,
     fraction,
     param,
+    uniform,
 )
 from fairgym.environments._common.base import SpacesByAgent
 from fairgym.fairness import (
@@ -199,7 +200,7 @@ class Doughnut(
 
     def noise(self, key: PRNGKeyArray, params: DoughnutParams) -> DoughnutNoise:
         """Sample a uniform number for each person."""
-        return DoughnutNoise(arrival=jax.random.uniform(key, (self.population,)))
+        return DoughnutNoise(arrival=uniform(key, (self.population,)))
 
     def transition(
         self,

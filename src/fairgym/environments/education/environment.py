@@ -15,7 +15,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, param, sample_rows
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    EntitySpace,
+    EnvironmentSpec,
+    param,
+    sample_rows,
+    uniform,
+)
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.sampled import (
     RACE_AND_SEX,
@@ -261,8 +269,8 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     def noise(self, key: PRNGKeyArray, params: EducationParams) -> EducationNoise:
         """Sample five uniform numbers for every person; one of them is used twice."""
-        uniform = jax.random.uniform(key, (5, self.population))
-        return EducationNoise(*uniform, apply=uniform[0])
+        numbers = uniform(key, (5, self.population))
+        return EducationNoise(*numbers, apply=numbers[0])
 
     def transition(
         self,

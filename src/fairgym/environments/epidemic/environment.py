@@ -20,6 +20,7 @@ from fairgym.core import (
     PopulationEnvironment,
     check_shape,
     param,
+    uniform,
 )
 from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.epidemic import steps
@@ -282,8 +283,8 @@ class Epidemic(
 
     def noise(self, key: PRNGKeyArray, params: EpidemicParams) -> EpidemicNoise:
         """Sample uniform numbers for the vaccine and for everybody."""
-        uniform = jax.random.uniform(key, (self.population + 1,))
-        return EpidemicNoise(effect=uniform[0], fate=uniform[1:])
+        numbers = uniform(key, (self.population + 1,))
+        return EpidemicNoise(effect=numbers[0], fate=numbers[1:])
 
     def transition(
         self,

@@ -14,7 +14,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fairgym.core import ActionSpace, Entities, EntitySpace, EnvironmentSpec, by_group, param
+from fairgym.core import (
+    ActionSpace,
+    Entities,
+    EntitySpace,
+    EnvironmentSpec,
+    by_group,
+    param,
+    uniform,
+)
 from fairgym.data.sampling import amplified_weights, group_shares, resample_rows
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.sampled import (
@@ -219,7 +227,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
 
     def noise(self, key: PRNGKeyArray, params: HealthParams) -> HealthNoise:
         """Sample six uniform numbers for every person."""
-        return HealthNoise(*jax.random.uniform(key, (6, self.population)))
+        return HealthNoise(*uniform(key, (6, self.population)))
 
     def transition(
         self,

@@ -18,6 +18,7 @@ from fairgym.core import (
     OneEntity,
     PopulationEnvironment,
     param,
+    uniform,
 )
 from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.lending_pool.types import (
@@ -201,10 +202,10 @@ class LendingPool(
     def noise(self, key: PRNGKeyArray, params: LendingPoolParams) -> LendingPoolNoise:
         """Sample uniform numbers for the outcome and each person, and a normal one for credit."""
         uniform_key, normal_key = jax.random.split(key)
-        uniform = jax.random.uniform(uniform_key, (self.population + 1,))
+        numbers = uniform(uniform_key, (self.population + 1,))
         gaussian = self.credit == "gaussian"
         shift = jax.random.normal(normal_key) if gaussian else jnp.float32(0.0)
-        return LendingPoolNoise(outcome=uniform[0], shift=shift, application=uniform[1:])
+        return LendingPoolNoise(outcome=numbers[0], shift=shift, application=numbers[1:])
 
     def transition(
         self,

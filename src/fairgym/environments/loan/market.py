@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fairgym.core import Entities, EntitySpace, Feature, count_people
+from fairgym.core import Entities, EntitySpace, Feature, count_people, gather
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.groups import Grouping
@@ -108,8 +108,8 @@ class Market(Generic[StateT]):
 
         payout, approved = month.payouts[bank], month.admission.approved
         # approved people stay in the queue until they are paid out
-        first_approved = approved & ~state.served[state.applicants]
-        first_paid_out = payout.paid_out & ~state.served[payout.rows]
+        first_approved = approved & ~gather(state.served, state.applicants)
+        first_paid_out = payout.paid_out & ~gather(state.served, payout.rows)
         left_waiting = (state.stage == WAITING) & (month.loans.stage == WAITING)
         return QueueComponents(
             profit=self.entry(month.books.profit, bank),

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Struct
+from fairgym.core import Struct, replace_rows
 
 IDLE, WAITING, REPAYING = 0, 1, 2
 
@@ -29,9 +29,7 @@ class Payout(Struct):
 
     def start(self, column: Array, value: Array | float) -> Array:
         """Return the per-person column with a new value for those who are paid out."""
-        return column.at[self.rows].set(
-            jnp.where(self.paid_out, value, column[self.rows]), unique_indices=True
-        )
+        return replace_rows(column, self.rows, self.paid_out, value)
 
 
 class Collection(Struct):

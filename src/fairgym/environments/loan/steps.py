@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import highest
+from fairgym.core import computed_once, gather, highest, replace_rows
 from fairgym.data import Score
 from fairgym.environments._common.moves import moved
 from fairgym.environments.loan import dynamics
@@ -38,14 +38,11 @@ def admit(
 ) -> Admission:
     """Approve applicants by threshold (steps 1 and 2); they wait from the next step on."""
     rows = state.applicants
-    qualification = dynamics.qualification_score(score, {k: v[rows] for k, v in record.items()})
-    approved = state.applying & (qualification >= threshold[state.offer[rows]])
-    stage = state.stage.at[rows].set(
-        jnp.where(approved, WAITING, state.stage[rows]), unique_indices=True
-    )
-    waiting_since = state.waiting_since.at[rows].set(
-        jnp.where(approved, state.time + 1, state.waiting_since[rows]), unique_indices=True
-    )
+    columns = {name: gather(column, rows) for name, column in record.items()}
+    qualification = dynamics.qualification_score(score, columns)
+    approved = state.applying & (qualification >= threshold[gather(state.offer, rows)])
+    stage = replace_rows(state.stage, rows, approved, WAITING)
+    waiting_since = replace_rows(state.waiting_since, rows, approved, state.time + 1)
     return Admission(qualification, approved, stage, waiting_since)
 
 
@@ -66,8 +63,8 @@ def pay_out(
         queue = state.of_bank(bank, state.stage == WAITING)
         places = (cap + banks - 1 - bank) // banks
         rows, paid_out = highest(scores[bank], queue, places, noise.priority)
-        principal, term = state.principal[rows], state.term[rows]
-        waited = (state.time - state.waiting_since[rows]).astype(jnp.float32)
+        principal, term = gather(state.principal, rows), gather(state.term, rows)
+        waited = (state.time - gather(state.waiting_since, rows)).astype(jnp.float32)
         due = dynamics.deposits_due(principal, term, paid_out, deposit_rate, longest_term)
         payouts.append(Payout(rows, paid_out, waited, principal, term, due_later=due))
     return tuple(payouts)
@@ -105,6 +102,7 @@ def collect(
     )
 
 
+@computed_once
 def end_loans(
     state: LoanState, collection: Collection, default_ratio: float | Float[Array, ""]
 ) -> Ending:

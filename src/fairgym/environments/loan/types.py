@@ -1,11 +1,18 @@
 """State, noise and components of the loan environment."""
 
-import jax
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fairgym.core import Components, PopulationState, Struct, component, group_count, person_index
+from fairgym.core import (
+    Components,
+    PopulationState,
+    Struct,
+    component,
+    group_count,
+    person_index,
+    uniform,
+)
 from fairgym.environments._common.schedule import Schedule
 
 DATA_COLUMNS = (
@@ -113,10 +120,10 @@ class LoanNoise(Struct):
         """Sample payment noise from Normal(0, payment_noise^2) and uniform priorities."""
         # One array for both. A standard normal is sqrt(2) erfinv(u), u uniform in (-1, 1).
         low = np.nextafter(np.float32(-1.0), np.float32(0.0))
-        uniform = jax.random.uniform(key, (2, people), minval=low, maxval=1.0)
+        numbers = uniform(key, (2, people), float(low), 1.0)
         return cls(
-            payment=payment_noise * np.float32(np.sqrt(2.0)) * lax.erf_inv(uniform[0]),
-            priority=0.5 * (uniform[1] + 1.0),
+            payment=payment_noise * np.float32(np.sqrt(2.0)) * lax.erf_inv(numbers[0]),
+            priority=0.5 * (numbers[1] + 1.0),
         )
 
 

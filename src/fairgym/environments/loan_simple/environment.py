@@ -22,6 +22,7 @@ from fairgym.core import (
     Feature,
     param,
     sample_rows,
+    uniform,
 )
 from fairgym.data.populations.loan import GROUPS
 from fairgym.environments._common.sampled import (
@@ -220,7 +221,7 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
 
     def noise(self, key: PRNGKeyArray, params: LoanSimpleParams) -> LoanSimpleNoise:
         """Sample three uniform numbers for every person: outcome, tie and lot."""
-        return LoanSimpleNoise(*jax.random.uniform(key, (3, self.population)))
+        return LoanSimpleNoise(*uniform(key, (3, self.population)))
 
     def transition(
         self,

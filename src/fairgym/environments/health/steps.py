@@ -219,10 +219,16 @@ def replace_dead(
     noise: HealthNoise, state: HealthState, died: Bool[Array, " people"], population: Population
 ) -> dict[str, Float[Array, " people"]]:
     """Step 6: replace the dead by people from the data of their region."""
-    place = (noise.newcomer * state.candidates.shape[1]).astype(jnp.int32)
-    row = state.candidates.at[state.group, place].get(mode="promise_in_bounds")
-    newcomer = columns_of(population, state.data, row)
-    return {name: jnp.where(died, newcomer[name], column) for name, column in state.data.items()}
+
+    def replaced() -> dict[str, Float[Array, " people"]]:
+        place = (noise.newcomer * state.candidates.shape[1]).astype(jnp.int32)
+        row = state.candidates.at[state.group, place].get(mode="promise_in_bounds")
+        newcomer = columns_of(population, state.data, row)
+        return {name: jnp.where(died, newcomer[name], old) for name, old in state.data.items()}
+
+    # nearly always true, but a branch is compiled on its own: otherwise every later use of a
+    # column looks the newcomers up again
+    return lax.cond(jnp.any(died), replaced, lambda: state.data)
 
 
 def improve_health(

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from fairgym.core import Entities, Environment, FairgymError, Params, Struct
 from fairgym.policies import equivariant
 from fairgym.policies.coding import Inputs
-from fairgym.policies.flat import FlatNetwork, linear_layers, perceptron
+from fairgym.policies.flat import FlatNetwork, linear, linear_layers, perceptron
 from fairgym.policies.networks import Standardiser, standard_normal, standardiser
 
 OUTPUT_SCALE = 0.1  # of the initial output layer: actions start near the middle of their range
@@ -105,8 +105,9 @@ class CentralCritic(eqx.Module):
             self.encoders[agent] = SetEncoder(scaling, beside, hidden, agent_key)
             size += hidden + scaling.context_shift.size
             size += space.shape[0] if given and not beside else 0
-        self.joint = eqx.nn.Linear(size, hidden, key=joint_key)
-        self.head = eqx.nn.Linear(hidden, values, key=head_key)
+        most = hidden * max(size, values)
+        self.joint = linear(size, hidden, joint_key, most)
+        self.head = linear(hidden, values, head_key, most)
 
     def __call__(
         self,

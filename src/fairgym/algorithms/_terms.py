@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jax import lax
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
-from fairgym.algorithms._rollouts import RolloutState, where
+from fairgym.algorithms._rollouts import RolloutState
 from fairgym.core import Entities, Environment, FairgymError, Params, no_components, param
 from fairgym.fairness import Windowed
 from fairgym.fairness.memories import LARGEST_PERIOD
@@ -105,21 +106,38 @@ class Terms:
         after: RolloutState,
         end: StepOutcome,
     ) -> tuple[RolloutState, dict[str, Array]]:
-        """Return the rollout state with updated measure states, and the signals of the step."""
+        """Return the rollout state with updated measure states, and the signals of the step.
+
+        The gains follow from the signals of all steps (`with_gains`).
+        """
         measure_states: dict[str, PyTree] = {}
         signals = {name: getattr(end.components, own) for name, own in self.components.items()}
         for name, measure in self.measures.items():
             measure_states[name] = measure.update(before.measure_states[name], end.components)
-            now, then = (
-                measure.value(measure_states[name]),
-                measure.value(before.measure_states[name]),
-            )
-            signals[name] = -now
+            signals[name] = -measure.value(measure_states[name])
+        # a condition leaves long windows where they are, unlike `where`
+        measure_states = lax.cond(end.done, lambda: self.first(env, params), lambda: measure_states)
+        return after.replace(measure_states=measure_states), signals
+
+    def with_gains(
+        self, start: RolloutState, signals: Signals, done: Bool[Array, " steps"]
+    ) -> dict[str, Array]:
+        """Return the signals of the steps of one env, with the gain of each measure.
+
+        Args:
+            start: The rollout state before the first of these steps.
+            signals: Signals of the steps (`measure_step`).
+            done: Whether the episode ended with the step.
+        """
+        first = jnp.concatenate([start.state.time[None] == 0, done[:-1]])
+        gains = {}
+        for name, measure in self.measures.items():
+            now = -signals[name]
+            then = measure.value(start.measure_states[name])
+            change = now - jnp.concatenate([then[None], now[:-1]])
             # before the first step of an episode there is no value to compare with
-            signals[gain_of(name)] = jnp.where(before.state.time == 0, 0.0, now - then)
-        return after.replace(
-            measure_states=where(end.done, self.first(env, params), measure_states)
-        ), signals
+            gains[gain_of(name)] = jnp.where(first, 0.0, change)
+        return {**signals, **gains}
 
     def sums(
         self, carried: Carried, rewards: Float[Array, "envs steps agents"], signals: Signals

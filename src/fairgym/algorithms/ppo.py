@@ -215,9 +215,10 @@ class Ppo(GradientLearner[PpoState]):
             )
 
         last_key, key = jax.random.split(key)
-        rollout, steps = lax.scan(step, rollout, jax.random.split(key, self.num_steps))
-        last = observe(rollout, last_key)
-        return rollout, steps, (last.samples, last.present)
+        end, steps = lax.scan(step, rollout, jax.random.split(key, self.num_steps))
+        steps = steps.replace(signals=terms.with_gains(rollout, steps.signals, steps.done))
+        last = observe(end, last_key)
+        return end, steps, (last.samples, last.present)
 
     # ---------------------------------------------------------------- learning
 

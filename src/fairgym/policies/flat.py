@@ -1,5 +1,7 @@
 """Networks and tables over observations with a fixed order of rows."""
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -179,5 +181,28 @@ def perceptron(
 def linear_layers(sizes: Sequence[int], key: PRNGKeyArray) -> tuple[eqx.nn.Linear, ...]:
     """Make linear layers between layers of these sizes."""
     keys = jax.random.split(key, max(len(sizes) - 1, 1))
-    pairs = zip(sizes[:-1], sizes[1:], keys, strict=False)
-    return tuple(eqx.nn.Linear(below, above, key=k) for below, above, k in pairs)
+    pairs = list(itertools.pairwise(sizes))
+    most = max((max(below, 1) * above for below, above in pairs), default=0)
+    each = zip(pairs, keys, strict=False)
+    return tuple(linear(below, above, own, most) for (below, above), own in each)
+
+
+def linear(below: int, above: int, key: PRNGKeyArray, most: int) -> eqx.nn.Linear:
+    """Make a linear layer with the weights of `eqx.nn.Linear`.
+
+    A long draw starts with the numbers of a short one, so layers with the same `most` share the
+    compiled program of a single draw.
+
+    Args:
+        below: Number of inputs.
+        above: Number of outputs.
+        key: A JAX key.
+        most: Numbers to draw, at least as many as weights and as biases.
+    """
+    limit = 1.0 / math.sqrt(max(below, 1))
+    weight, bias = (
+        jax.random.uniform(k, (most,), minval=-limit, maxval=limit) for k in jax.random.split(key)
+    )
+    layer = eqx.filter_eval_shape(eqx.nn.Linear, below, above, key=key)
+    drawn = weight[: below * above].reshape(above, below), bias[:above]
+    return eqx.tree_at(lambda one: (one.weight, one.bias), layer, drawn)

@@ -23,6 +23,8 @@ Sites = Float[Array, " sites"]
 
 LARGE = 16.0  # from this rate on the distribution of incidents is inverted by an expansion
 MOST_COUNTED = 47  # incidents; below the rate LARGE more occur with a probability below 1e-9
+# 1/n in blocks; more of them are added only while they are needed
+INVERSES = (1.0 / np.arange(1, MOST_COUNTED + 2, dtype=np.float32)).reshape(-1, 8)
 TAIL = 1e-6  # probability clipped at both ends, since rounded sums do not reach 1
 
 
@@ -44,12 +46,21 @@ def _counted(uniform: Sites, rate: Sites) -> Sites:
     """Return the smallest n for which the probability of at most n incidents exceeds `uniform`."""
     rate = jnp.minimum(rate, LARGE)
     chance = jnp.exp(-rate)
-    total, count = chance, jnp.zeros_like(rate)
-    for n in range(1, MOST_COUNTED + 1):  # unrolled: much faster than a loop
-        count = count + (uniform >= total)
-        chance = chance * rate * (1.0 / n)
-        total = total + chance
-    return count
+
+    def more(now: tuple[Array, ...]) -> Array:
+        block, _, total, _ = now
+        return (block < len(INVERSES)) & jnp.any(uniform >= total)
+
+    def count_on(now: tuple[Array, ...]) -> tuple[Array, ...]:
+        block, chance, total, count = now
+        for inverse in jnp.asarray(INVERSES)[block]:  # unrolled: much faster than a turn for each
+            count = count + (uniform >= total)
+            chance = chance * rate * inverse
+            total = total + chance
+        return block + 1, chance, total, count
+
+    start = (jnp.int32(0), chance, chance, jnp.zeros_like(rate))
+    return jnp.minimum(lax.while_loop(more, count_on, start)[3], MOST_COUNTED)
 
 
 def _expanded(uniform: Sites, rate: Sites) -> Sites:

@@ -276,7 +276,7 @@ def evaluate(
     for start in range(0, episodes, at_once):
         # the last chunk is padded, so that it runs the same program
         index = np.minimum(np.arange(start, start + at_once), episodes - 1)
-        chunk = jax.random.wrap_key_data(keys[index], impl=jax.random.key_impl(key))
+        chunk = jax.random.wrap_key_data(jax.device_put(keys[index]), impl=jax.random.key_impl(key))
         options = (trace, people_episodes > start, ends, permutations)
         part, everybody = measure(
             env, objectives, params, dict(policies), chunk, jnp.float32(discount), *options

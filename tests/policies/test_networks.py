@@ -13,7 +13,7 @@ from toys import Toy
 
 from fairgym.core import Entities, EntitySpace, Feature, PerEntity, Shares, Unit
 from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, split_trainable
-from fairgym.policies.networks import standard_normal
+from fairgym.policies.networks import standard_normal, standard_normals
 
 SEEN = EntitySpace(
     7,
@@ -42,6 +42,16 @@ def test_weights_are_those_of_a_draw_of_their_shape(shape):
     found = standard_normal(KEY, shape)
     assert found.shape == shape and np.array_equal(found, expected)
     assert np.array_equal(jax.jit(standard_normal, static_argnums=1)(KEY, shape), expected)
+
+
+@pytest.mark.parametrize("last", [(2, 5), (33, 64)])
+def test_weights_drawn_together_are_those_of_split_keys(last):
+    shapes = [(32, 5), (), last]
+    for draw in (standard_normals, jax.jit(standard_normals, static_argnums=1)):
+        for key, shape, found in zip(
+            jax.random.split(KEY, 3), shapes, draw(KEY, tuple(shapes)), strict=True
+        ):
+            assert np.array_equal(found, jax.random.normal(key, shape))
 
 
 @eqx.filter_jit

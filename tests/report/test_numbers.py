@@ -185,7 +185,7 @@ def test_the_command_writes_the_same(written, measured, seeds, monkeypatch):
     (command,) = commands
     assert shlex.split(command)[:3] == ["fairgym", "report", str(seeds)]
 
-    def same(groups: Any, episodes: int, seed: int, _: Any) -> Any:
+    def same(groups: Any, episodes: int, seed: int, *_: Any) -> Any:
         assert (episodes, seed) == (4, 1)
         assert [[run.folder for run in group.runs] for group in groups] == [
             [run.folder for run in group.runs] for group in measured.groups

@@ -4,7 +4,7 @@ All ask for four episodes and their traces, so that they run the same programs.
 """
 
 import dataclasses
-from functools import cached_property
+from functools import cached_property, partial
 
 import jax
 import numpy as np
@@ -12,11 +12,12 @@ import pytest
 import toy_algorithm  # noqa: F401  (which registers itself)
 from two_servers import TwoServers
 
+import fairgym
 from fairgym.cli.evaluate import print_tables
 from fairgym.config import RunConfig
-from fairgym.policies import fixed_policies
+from fairgym.policies import Random, equivariant, fixed_policies
 from fairgym.training import evaluate, train
-from fairgym.training.comparison import baselines_of, compare
+from fairgym.training.comparison import _alike, _sharing, baselines_of, compare
 from fairgym.training.run import Run
 
 BASELINES = ["only_left", "random"]
@@ -122,3 +123,20 @@ def test_the_table_speaks_of_the_systems_own_size_and_steps(runs, capsys):
     for part in ("toy", "only left", "Waiting (jobs) ↓", "Served rate (%) ↑", "Served gap (%) ↓"):
         assert part in words
     assert "same random numbers for every policy" in words and "people" not in words
+
+
+def test_policies_of_two_kinds_share_a_program():
+    env = fairgym.make("loan_simple", population=20, horizon=3)
+    fixed = fixed_policies(env, {agent: 0.1 for agent in env.agents})
+    other = fixed_policies(env, {agent: 0.3 for agent in env.agents})
+    learned = equivariant(env, jax.random.key(0), hidden=4)
+    key = jax.random.key(1)
+    several = [_sharing(one, learned, fixed) for one in (learned, fixed, other)]
+    assert all(_alike(several[0], one) for one in several), "so nothing is compiled twice"
+    for shared, policies in zip(several, (learned, fixed, other), strict=True):
+        found = vars(evaluate(env, env.default_params, shared, key, 4))
+        expected = vars(evaluate(env, env.default_params, policies, key, 4))
+        jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-6), found, expected)
+    odd = {**fixed, "disbursement": Random(env.action_space("disbursement"))}
+    assert _sharing(odd, learned, fixed) is odd, "it differs in more than numbers"
+    assert _sharing(learned, learned, {}) is learned

@@ -6,6 +6,7 @@ JAX are imported inside functions, so that `fairgym --help` and `fairgym version
 
 import contextlib
 import errno
+import gc
 import importlib
 import io
 import os
@@ -74,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments in (["version"], ["--version"]):
         version([])
         return 0
+    gc.set_threshold(100_000, 50, 100)  # tracing allocates much and frees little
     from fairgym.core import FairgymError
     from fairgym.utils import interrupts
 

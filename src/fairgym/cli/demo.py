@@ -43,6 +43,7 @@ def demo(arguments: Sequence[str]) -> None:
     from fairgym.cli.evaluate import print_summary, print_tables
     from fairgym.config.run_config import RunConfig
     from fairgym.report import write_report
+    from fairgym.report.grouping import LONE
     from fairgym.report.measured import MEASURED
     from fairgym.training.comparison import compare
     from fairgym.training.folder import RunFolder
@@ -75,14 +76,16 @@ def demo(arguments: Sequence[str]) -> None:
     with shown("loan, f-macem") as progress:
         run = train(config, out, progress=progress, **options)
     print(f"Measuring the learned policy and the fixed ones, {EPISODES} episodes each ...")
-    # exactly what the report measures, so that nothing is compiled twice
-    for comparison in compare([("learned", [run])], EPISODES, seed=1, **MEASURED):
-        if flags.all:
-            print_tables(comparison)
-        else:
-            print_summary(comparison, lines=LINES)
+    # exactly what the report measures, so that it need not measure again
+    (comparison,) = compare([(LONE, [run])], EPISODES, seed=1, **MEASURED)
+    renamed = tuple(dataclasses.replace(one, name="learned") for one in comparison.learned)
+    shown_here = dataclasses.replace(comparison, learned=renamed)
+    if flags.all:
+        print_tables(shown_here)
+    else:
+        print_summary(shown_here, lines=LINES)
     print("Drawing the report ...", flush=True)
-    page = write_report([out], episodes=EPISODES, seed=1)
+    page = write_report([out], episodes=EPISODES, seed=1, comparisons=[comparison])
     figures = plain(page.parent / "figures")
     print(f"report  {plain(page)} (open it in a browser; figures are in {figures})")
     if not flags.all:

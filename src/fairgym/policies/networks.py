@@ -6,6 +6,7 @@ variance is a good start.
 """
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import equinox as eqx
@@ -32,11 +33,35 @@ def standard_normal(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
 
     Small shapes take the first numbers of a longer draw, so one compiled program serves them all.
     """
-    size = math.prod(shape)
-    partitionable = jax.config.jax_threefry_partitionable  # pyright: ignore[reportAttributeAccessIssue]
-    if isinstance(key, Tracer) or size > _DRAWN or not partitionable:
+    if not _short(key, shape):
         return jax.random.normal(key, shape)
-    return jnp.asarray(np.asarray(jax.random.normal(key, (_DRAWN,)))[:size].reshape(shape))
+    return _first(np.asarray(jax.random.normal(key, (_DRAWN,))), shape)
+
+
+def standard_normals(key: PRNGKeyArray, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Draw as `standard_normal` with one key per shape, from splitting `key`."""
+    if not all(_short(key, shape) for shape in shapes):
+        keys = jax.random.split(key, len(shapes))
+        return [standard_normal(own, shape) for own, shape in zip(keys, shapes, strict=True)]
+    rows = np.asarray(_rows(key, len(shapes)))
+    return [_first(row, shape) for row, shape in zip(rows, shapes, strict=True)]
+
+
+@partial(jax.jit, static_argnums=1)
+def _rows(key: PRNGKeyArray, count: int) -> Float[Array, "count drawn"]:
+    keys = jax.random.split(key, count)
+    return jax.vmap(lambda own: jax.random.normal(own, (_DRAWN,)))(keys)
+
+
+def _short(key: PRNGKeyArray, shape: tuple[int, ...]) -> bool:
+    """Return whether the numbers are the first ones of a longer draw."""
+    partitionable = jax.config.jax_threefry_partitionable  # pyright: ignore[reportAttributeAccessIssue]
+    return not isinstance(key, Tracer) and math.prod(shape) <= _DRAWN and partitionable
+
+
+def _first(numbers: np.ndarray, shape: tuple[int, ...]) -> Array:
+    # put on the device without a program, which `jnp.asarray` compiles for every shape
+    return jax.device_put(numbers[: math.prod(shape)].reshape(shape))
 
 
 class Standardiser(eqx.Module):
@@ -83,12 +108,10 @@ def standardiser(env: Environment, agent: str, key: PRNGKeyArray, params: Params
         else:
             shift.append(feature.low)
             scale.append((feature.high - feature.low) or 1.0)
-    return Standardiser(
-        jnp.array(shift, jnp.float32),
-        jnp.array(scale, jnp.float32),
-        jnp.array([f.low for f in space.context], jnp.float32),
-        jnp.array([(f.high - f.low) or 1.0 for f in space.context], jnp.float32),
-    )
+    context_shift = [f.low for f in space.context]
+    context_scale = [(f.high - f.low) or 1.0 for f in space.context]
+    numbers = (shift, scale, context_shift, context_scale)
+    return Standardiser(*(jax.device_put(np.array(one, np.float32)) for one in numbers))
 
 
 class EquivariantPolicy(eqx.Module):
@@ -137,14 +160,13 @@ class EquivariantPolicy(eqx.Module):
             pooled: Whether to also give each person's units the mean over all people present.
         """
         features, context = scaling.shift.size, scaling.context_shift.size
-        outputs = space.outputs
-        keys = jax.random.split(key, 4)
-        self.first = standard_normal(keys[0], (hidden, features))
-        self.of_context = standard_normal(keys[1], (hidden, context))
-        self.of_pooled = standard_normal(keys[2], (hidden, features)) if pooled else None
-        self.second = standard_normal(keys[3], (outputs, hidden))
-        self.first_bias = jnp.zeros((hidden,))
-        self.second_bias = jnp.zeros((outputs,))
+        inputs = (features, context, features)
+        shapes = [*((hidden, number) for number in inputs), (space.outputs, hidden)]
+        self.first, self.of_context, of_pooled, self.second = standard_normals(key, shapes)
+        self.of_pooled = of_pooled if pooled else None
+        self.first_bias, self.second_bias = (
+            jax.device_put(np.zeros(size, np.float32)) for size in (hidden, space.outputs)
+        )
         self.scaling = scaling
         self.space = space
 

@@ -12,6 +12,8 @@ from fairgym.core import Environment
 from fairgym.training.folder import seed_of
 from fairgym.training.run import Run
 
+LONE = "learned policy"  # name of the only configuration of a report
+
 
 @dataclasses.dataclass(frozen=True)
 class RunGroup:
@@ -37,7 +39,7 @@ class RunGroup:
     @property
     def name(self) -> str:
         """Label, or name of a lone configuration."""
-        return self.label or "learned policy"
+        return self.label or LONE
 
     @property
     def fixed(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from fairgym.core import Environment, FairgymError, check_shape
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.results.estimates import Result, best
 from fairgym.results.labels import has_population, metric_labels
-from fairgym.training.comparison import Compared, compare
+from fairgym.training.comparison import Compared, Comparison, compare
 from fairgym.training.evaluation import ENOUGH
 from fairgym.training.run import load_runs
 
@@ -136,6 +136,7 @@ def measure_all(
     episodes: int,
     seed: int,
     progress: Callable[[str], None] | None = None,
+    comparisons: Sequence[Comparison] = (),
 ) -> Measured:
     """Measure every configuration, and the baselines of each of their environments.
 
@@ -144,10 +145,11 @@ def measure_all(
         episodes: Number of episodes per policy.
         seed: Seed of the episodes.
         progress: Called with the title of each policy before it is measured.
+        comparisons: Comparisons of the groups, by name, if they have been measured already.
     """
     of_many = any(has_population(group.env) for group in groups)
     shown_people = min(PEOPLE_EPISODES, episodes) if of_many else 0
-    comparisons = compare(
+    comparisons = comparisons or compare(
         [(group.name, group.runs) for group in groups],
         episodes,
         seed,

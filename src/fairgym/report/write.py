@@ -9,6 +9,7 @@ from fairgym.report.html import page
 from fairgym.report.measured import grouped, measure_all
 from fairgym.report.svg import png
 from fairgym.results.table import csv_text
+from fairgym.training.comparison import Comparison
 from fairgym.utils.files import (
     make_folder,
     require_folder,
@@ -26,6 +27,7 @@ def write_report(
     seed: int = 1,
     schemes: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
+    comparisons: Sequence[Comparison] = (),
 ) -> Path:
     """Write a report about runs, with its figures as PNG and CSV files beside it.
 
@@ -41,6 +43,8 @@ def write_report(
         seed: Seed of these episodes.
         schemes: Further schemes to score all policies by, as `fairgym.load_runs` takes them.
         progress: Called with a short text at each stage.
+        comparisons: Comparisons of the same runs in these episodes, with the report's options and
+            names, to draw instead of measuring anew.
 
     Returns:
         The path of the page.
@@ -58,7 +62,9 @@ def write_report(
     require_folder(beside)
     for written in (path, beside / "figure.png"):
         require_writable(written)
-    measured = measure_all(groups, episodes, seed, lambda title: say(f"measuring: {title}"))
+    measured = measure_all(
+        groups, episodes, seed, lambda title: say(f"measuring: {title}"), comparisons
+    )
     say("plotting figures")
     figures = plot_all(measured)
     call = [[str(folder) for folder in folders], episodes, seed, list(schemes)]

@@ -5,9 +5,11 @@ import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import equinox as eqx
+import jax
+import numpy as np
 from jaxtyping import PyTree
 
 from fairgym.config.files import differences
@@ -74,9 +76,17 @@ def decode(
     if config is not None:
         require_same(header, config, path)
     try:
-        return eqx.tree_deserialise_leaves(io.BytesIO(payload), like), header
+        return eqx.tree_deserialise_leaves(io.BytesIO(payload), like, _read_leaf), header
     except Exception as error:  # NumPy and equinox raise many kinds of errors here
         raise FairgymError(f"{path} holds arrays of another configuration") from error
+
+
+def _read_leaf(file: BinaryIO, leaf: Any) -> Any:
+    """Read one leaf as equinox does, but without a compiled program for every shape."""
+    if not isinstance(leaf, jax.Array):
+        return eqx.default_deserialise_filter_spec(file, leaf)
+    found = np.load(file)
+    return jax.device_put(found.view(leaf.dtype) if found.dtype.kind == "V" else found)
 
 
 def require_same(header: Mapping[str, object], config: Mapping[str, object], path: Path) -> None:

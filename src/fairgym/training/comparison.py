@@ -5,7 +5,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fairgym.core import AnyPolicy, Environment
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
+
+from fairgym.core import AnyPolicy, Entities, Environment, Policy, RecurrentPolicy
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies, sampled
 from fairgym.training.evaluation import Evaluation
@@ -114,19 +119,26 @@ def compare(
     shared: dict[str, tuple[Compared, ...]] = {}
     comparisons = []
     for (environment, _), named in settings.items():
-        learned = []
+        learned, first, fixed = [], named[0][1][0], {}
+        if environment not in shared:
+            several = baselines_of(first.env, random=random).items()
+            fixed = {name: fixed_policies(first.env, given) for name, given in several}
+        env, policies = named[0][2][0]
+        pair = (policies, next(iter(fixed.values()), {}) if env is first.env else {})
         for name, runs, acting in named:
             show(name)
-            found = tuple(measured(run, *one) for run, one in zip(runs, acting, strict=True))
+            found = tuple(
+                measured(run, env, _sharing(policies, *pair))
+                for run, (env, policies) in zip(runs, acting, strict=True)
+            )
             learned.append(Compared(name, tuple(runs), found))
-        first = named[0][1][0]
         if environment in shared:
             baselines = tuple(_rescored(one, first.objective) for one in shared[environment])
         else:
             baselines = ()
-            for name, specification in baselines_of(first.env, random=random).items():
+            for name, policies in fixed.items():
                 show(Compared(name, (), ()).title)
-                found = measured(first, first.env, fixed_policies(first.env, specification))
+                found = measured(first, first.env, _sharing(policies, *pair))
                 baselines += (Compared(name, (), (found,)),)
             shared[environment] = baselines
         comparisons.append(Comparison(environment, tuple(learned), baselines))
@@ -137,6 +149,47 @@ def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping
     """Return specifications of an environment's baselines; with `random`, also the random one."""
     extra = {"random": dict.fromkeys(env.agents, "random")} if random else {}
     return {**env.spec.baselines, **extra}
+
+
+class _Choice(eqx.Module):
+    """A learned and a fixed policy of one agent, of which one acts."""
+
+    learned: Policy
+    fixed: Policy
+    learned_acts: Bool[Array, ""]
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
+        """Return the action of the policy that acts."""
+        ours, theirs = (lambda *seen, own=own: own(*seen) for own in (self.learned, self.fixed))
+        return jax.lax.cond(self.learned_acts, ours, theirs, observation, key)
+
+
+def _sharing(
+    policies: Mapping[str, AnyPolicy],
+    learned: Mapping[str, AnyPolicy],
+    fixed: Mapping[str, AnyPolicy],
+) -> Mapping[str, AnyPolicy]:
+    """Return the policies for the program that measures both `learned` and `fixed`.
+
+    One compiled program for both saves more time than their choice costs. Policies that differ from
+    both in more than numbers stay as they are, and so do those with a hidden state.
+    """
+    is_learned = _alike(policies, learned)
+    if not fixed or not (is_learned or _alike(policies, fixed)):
+        return policies
+    ours, theirs = (policies, fixed) if is_learned else (learned, policies)
+    found, acts = {}, jnp.asarray(is_learned)
+    for agent in policies:
+        one, other = ours[agent], theirs[agent]
+        if isinstance(one, RecurrentPolicy) or isinstance(other, RecurrentPolicy):
+            return policies
+        found[agent] = _Choice(one, other, acts)
+    return found
+
+
+def _alike(ours: PyTree, theirs: PyTree) -> bool:
+    """Return whether pytrees differ at most in the numbers of their arrays."""
+    return eqx.tree_equal(*(eqx.filter_eval_shape(lambda x: x, x) for x in (ours, theirs))) is True
 
 
 def _acting(run: Run, sample: bool, massage: bool) -> tuple[Environment, Mapping[str, AnyPolicy]]:

@@ -271,14 +271,15 @@ def evaluate(
     people_episodes = 0 if of_people(env) is None else people_episodes
     params = jax.tree.map(jnp.asarray, params)
     at_once = _at_once(env, episodes) if people_episodes else episodes
-    keys = jax.random.split(key, episodes)
+    keys = np.asarray(jax.random.key_data(jax.random.split(key, episodes)))
     parts, shown = [], []
     for start in range(0, episodes, at_once):
         # the last chunk is padded, so that it runs the same program
-        index = jnp.minimum(jnp.arange(start, start + at_once), episodes - 1)
+        index = np.minimum(np.arange(start, start + at_once), episodes - 1)
+        chunk = jax.random.wrap_key_data(jax.device_put(keys[index]), impl=jax.random.key_impl(key))
         options = (trace, people_episodes > start, ends, permutations)
         part, everybody = measure(
-            env, objectives, params, dict(policies), keys[index], jnp.float32(discount), *options
+            env, objectives, params, dict(policies), chunk, jnp.float32(discount), *options
         )
         parts.append(_first(part, episodes - start))
         if people_episodes > start:

@@ -9,18 +9,18 @@ compiled = njit(fastmath=True, error_model="numpy")
 f4, u4, u8 = np.float32, np.uint32, np.uint64
 
 
-@intrinsic
-def _float_of(_context, _bits):
-    return types.float32(types.uint32), lambda _, builder, __, arguments: builder.bitcast(
-        arguments[0], ir.FloatType()
+def _bitcast(source, target, kind):
+    """Return the function that reads the bits of a number as one of another type."""
+    return intrinsic(
+        lambda _context, _number: (
+            target(source),
+            lambda _, builder, __, numbers: builder.bitcast(numbers[0], kind),
+        )
     )
 
 
-@intrinsic
-def _bits_of(_context, _value):
-    return types.uint32(types.float32), lambda _, builder, __, arguments: builder.bitcast(
-        arguments[0], ir.IntType(32)
-    )
+_float_of = _bitcast(types.uint32, types.float32, ir.FloatType())
+_bits_of = _bitcast(types.float32, types.uint32, ir.IntType(32))
 
 
 # ---------------------------------------------------------------- elementary functions

@@ -16,12 +16,14 @@ import numpy as np
 
 from fairgym.bench import CANDIDATES, Workload
 from fairgym.bench.measuring import MOST_STEPS, PERSON_STEPS
+from fairgym.core import FairgymError
 
 try:
     import numba_loan as rewrite
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"{error}; run `pip install -r {Path(__file__).parent / 'requirements-numba.txt'}`"
+    raise FairgymError(
+        "Numba is not installed; run"
+        f" `pip install -r {Path(__file__).parent / 'requirements-numba.txt'}`"
     ) from error
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "oracles"))

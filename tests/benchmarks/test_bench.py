@@ -81,7 +81,9 @@ def test_an_opponent_is_a_function_in_a_file(tmp_path):
 def test_built_in_opponents_are_in_a_clone(monkeypatch, tmp_path):
     """Numba is no requirement of fairgym: the error says how to install it."""
     monkeypatch.setitem(sys.modules, "numba_loan", None)  # as without Numba
-    with pytest.raises(FairgymError, match=r"against is 'numba'.*pip install -r .*numba\.txt"):
+    with pytest.raises(
+        FairgymError, match=r"'numba'.*Numba is not installed; run `pip install -r .*numba\.txt"
+    ):
         bench.load_opponent("numba")
     monkeypatch.setattr(command, "__file__", str(tmp_path / "lib" / "fairgym" / "bench" / "x.py"))
     for name in ("numba", "numpy"):

@@ -1,8 +1,8 @@
 """NumPy rewrites of the environments as opponents in `fairgym bench`.
 
-Run `fairgym bench loan health education --opponent benchmarks/numpy_opponent.py`. The column
-"speedup" is the speed-up of an environment over its rewrite, `numpy_<environment>.py` in
-`tests/oracles`, which the tests compare with it step by step.
+Run `fairgym bench loan health education --against numpy`. The column "ratio" is the time of an
+environment divided by that of its rewrite, `numpy_<environment>.py` in `tests/oracles`, which the
+tests compare with it step by step.
 """
 
 import copy

@@ -206,7 +206,7 @@ def test_paths_of_every_command(path, here, capsys):
 
 
 def test_files_of_other_commands_with_long_names(here, capsys):
-    for words in (["data", "import", "lending-club", LONG], ["bench", "loan", "--opponent", LONG]):
+    for words in (["data", "import", "lending-club", LONG], ["bench", "loan", "--against", LONG]):
         refused(words, r"the path x+\.\.\.x+ is too long", capsys)
 
 

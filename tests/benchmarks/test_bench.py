@@ -1,6 +1,8 @@
 """The table of `fairgym bench`, its arithmetic and its opponents."""
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import jax
@@ -17,8 +19,6 @@ from fairgym.policies import Constant
 from fairgym.utils.registry import environments
 from fairgym.wrappers import NeverEnds, StartsFrom
 
-OPPONENT = Path(__file__).parents[2] / "benchmarks" / "numpy_opponent.py"
-
 KEYS = [
     "environment",
     "population",
@@ -28,7 +28,8 @@ KEYS = [
     "steps_per_s",
     "person_steps_per_s",
     "compile_s",
-    "speedup",
+    "opponent_us_per_step",
+    "ratio",
 ]
 
 
@@ -47,7 +48,7 @@ def room(monkeypatch):
 
 @pytest.mark.full
 def test_json_has_a_record_with_these_keys_for_each_measurement(quick, room, capsys):
-    """There is a line with and without policies for every batch size; no opponent, no speedup."""
+    """There is a line with and without policies for every batch size; no opponent, no ratio."""
     assert main("bench room --batches 1,4 --repetitions 1 --json".split()) == 0
     out, err = capsys.readouterr()
     assert err.startswith("environment"), "progress"
@@ -63,11 +64,13 @@ def test_json_has_a_record_with_these_keys_for_each_measurement(quick, room, cap
         assert line["environment"] == "room" and line["us_per_step"] > 0
         assert line["steps_per_s"] == pytest.approx(1e6 / line["us_per_step"])
         assert line["compile_s"] > 0.01  # really compiled, although tests keep compiled programs
-        assert line["speedup"] is None
+        assert line["opponent_us_per_step"] is None and line["ratio"] is None
 
 
 def test_an_opponent_is_a_function_in_a_file(tmp_path):
-    with pytest.raises(FairgymError, match=r"opponent must be a Python file.*got '.*none\.py'"):
+    with pytest.raises(
+        FairgymError, match=r"against must be numba, numpy or a Python file.*none\.py'"
+    ):
         bench.load_opponent(tmp_path / "none.py")
     empty = tmp_path / "empty.py"
     empty.write_text("rival = 1\n")
@@ -75,9 +78,39 @@ def test_an_opponent_is_a_function_in_a_file(tmp_path):
         bench.load_opponent(empty)
 
 
+def test_built_in_opponents_are_in_a_clone(monkeypatch, tmp_path):
+    """Numba is no requirement of fairgym: the error says how to install it."""
+    monkeypatch.setitem(sys.modules, "numba_loan", None)  # as without Numba
+    with pytest.raises(
+        FairgymError, match=r"'numba'.*Numba is not installed; run `pip install -r .*numba\.txt"
+    ):
+        bench.load_opponent("numba")
+    monkeypatch.setattr(command, "__file__", str(tmp_path / "lib" / "fairgym" / "bench" / "x.py"))
+    for name in ("numba", "numpy"):
+        with pytest.raises(FairgymError, match=f"against is '{name}', which is in the folder"):
+            bench.load_opponent(name)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="this system cannot do it")
+def test_the_command_runs_both_on_one_core(monkeypatch, tmp_path):
+    before, during = os.sched_getaffinity(0), []
+    monkeypatch.setattr(bench, "main_bench", lambda *_, **__: during.append(_cores()) or [])
+    (tmp_path / "other.py").write_text("def opponent(workload): return None\n")
+    assert main(["bench", "loan", "--against", str(tmp_path / "other.py")]) == 0
+    assert main(["bench", "loan"]) == 0
+    assert [len(cores) for cores in during] == [1, len(before)]
+    assert _cores() == before
+
+
+def _cores():
+    """Return the cores that any thread may use."""
+    threads = [int(task.name) for task in Path("/proc/self/task").iterdir()]
+    return set().union(*(os.sched_getaffinity(thread) for thread in threads))
+
+
 def test_an_opponent_is_given_what_we_run(quick):
     """An opponent gets the same environment, warm-up, actions and policies."""
-    rewrite, given = bench.load_opponent(OPPONENT), []
+    rewrite, given = bench.load_opponent("numpy"), []
 
     def opponent(workload):
         given.append(workload)
@@ -90,7 +123,8 @@ def test_an_opponent_is_given_what_we_run(quick):
     for workload, line in zip(given, found, strict=True):
         assert line.environment == "loan" and line.population == 60
         assert line.person_steps_per_s == pytest.approx(60 * line.steps_per_s)
-        assert line.speedup and line.speedup > 0 and line.compile_s > 0.05
+        assert line.ratio and line.opponent_us_per_step and line.compile_s > 0.05
+        assert line.ratio == pytest.approx(line.us_per_step / line.opponent_us_per_step)
         assert workload.env.population == 60 and workload.warm_up == 2
         assert set(workload.actions) == set(workload.env.agents)
     first, other = (given[1].policies(place)["disbursement"] for place in (0, 7))
@@ -100,19 +134,19 @@ def test_an_opponent_is_given_what_we_run(quick):
 def test_a_system_without_people_has_one_line(quick, room, capsys):
     """Whatever populations are asked for; without people there are no person-steps.
 
-    The opponent does not know it: there is no speedup.
+    The opponent does not know it: there is no ratio.
     """
-    opponent = bench.load_opponent(OPPONENT)
+    opponent = bench.load_opponent("numpy")
     found = bench.main_bench(
         ["room"], populations=(60, 70), batches=(1,), repetitions=1, opponent=opponent
     )
     assert [(line.population, line.person_steps_per_s) for line in found] == [(None, None)] * 2
-    assert [line.speedup for line in found] == [None, None]
+    assert [(line.opponent_us_per_step, line.ratio) for line in found] == [(None, None)] * 2
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["environment", "people", "batch"]
     assert lines[1].split()[:3] == ["room", "-", "1"]
-    assert [line.split()[-1] for line in lines[1:3]] == ["-", "-"]
-    assert "device(s); speedup: ratio to the opponent" in lines[3]
+    assert [line.split()[-2:] for line in lines[1:3]] == [["-", "-"]] * 2
+    assert "device(s); ratio: time per step divided by the opponent's" in lines[3]
     assert bench.main_bench([]) == []
     assert capsys.readouterr().out.endswith("device(s)\n"), "no word on an opponent without one"
 
@@ -138,9 +172,9 @@ def test_time_is_divided_by_all_steps_of_all_episodes(monkeypatch):
     assert asked == {1: 2_000, 100: 20}
     assert one.us_per_step == pytest.approx(1e6 * 2.0 / 2_000)
     assert many.us_per_step == pytest.approx(1e6 * 2.0 / (20 * 100))
-    # per round 4 / 1, 4 / 2, 2 / 1 and 4 / 2, 4 / 1, 2 / 1
-    assert one.speedup == pytest.approx(2.0)
-    assert many.speedup == pytest.approx(2.0)
+    # per round 1 / 4, 2 / 4, 1 / 2 and 2 / 4, 1 / 4, 1 / 2
+    assert one.ratio == many.ratio == pytest.approx(0.5)
+    assert one.opponent_us_per_step == many.opponent_us_per_step == pytest.approx(4e3)
 
 
 def test_measured_episodes_go_on_past_a_failure():

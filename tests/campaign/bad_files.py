@@ -533,12 +533,12 @@ def data_cases(number: int) -> list[Case]:
         words = ("train", "loan", "--population-source", "mine")
         cases.append(Case(words, ("mine",), prepare))
     for name, content in CODE.items():
-        words = ("bench", "loan", "--opponent", name)
+        words = ("bench", "loan", "--against", name)
         cases.append(Case(words, (name,), at(name, text(content))))
     for kind, make in NO_FILES.items():
         name = f"{kind.replace(' ', '-')}.py"
         if kind != "nothing":
-            cases.append(Case(("bench", "loan", "--opponent", name), (name,), at(name, make)))
+            cases.append(Case(("bench", "loan", "--against", name), (name,), at(name, make)))
     return cases
 
 

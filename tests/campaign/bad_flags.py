@@ -121,7 +121,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "populations": "whole numbers",
         "batches": "whole numbers",
         "repetitions": int,
-        "opponent": "file",
+        "against": "file",
         **OUTPUT,
     },
     "data describe loan": {"source": "name", **OUTPUT},

@@ -8,7 +8,7 @@ the same number of steps. Resets are not included.
 episode; "without" means constant actions. An opponent is another implementation of the same
 environments (`load_opponent`). It is measured in the same process, alternating with fairgym, from
 the same step of an episode. It runs one episode after another, so its time per step is the same
-for every batch.
+for every batch. The command runs both on one processor core.
 """
 
 from fairgym.bench.command import load_opponent, main_bench

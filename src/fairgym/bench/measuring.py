@@ -41,7 +41,8 @@ class Measurement:
         steps_per_s: Environment steps per second.
         person_steps_per_s: Steps per second times the population.
         compile_s: Seconds to trace and compile the program, without caches.
-        speedup: Time per step of the opponent divided by fairgym's; None without an opponent.
+        opponent_us_per_step: Microseconds per step of the opponent; None without one.
+        ratio: Time per step divided by the opponent's: above 1, the opponent is faster.
     """
 
     environment: str
@@ -52,7 +53,8 @@ class Measurement:
     steps_per_s: float
     person_steps_per_s: float | None
     compile_s: float
-    speedup: float | None
+    opponent_us_per_step: float | None
+    ratio: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +130,7 @@ def measure(
         for batch, seconds in zip(batches, times, strict=False):
             per_step = [s / (steps[batch] * batch) for s in seconds]
             us = 1e6 * statistics.median(per_step)
-            speedups = [other / mine for other, mine in zip(times[-1], per_step, strict=True)]
+            ratios = [mine / other for mine, other in zip(per_step, times[-1], strict=True)]
             yield Measurement(
                 environment=name,
                 population=population,
@@ -138,7 +140,8 @@ def measure(
                 steps_per_s=1e6 / us,
                 person_steps_per_s=None if population is None else 1e6 / us * population,
                 compile_s=compiled[batch],
-                speedup=statistics.median(speedups) if theirs else None,
+                opponent_us_per_step=1e6 * statistics.median(times[-1]) if theirs else None,
+                ratio=statistics.median(ratios) if theirs else None,
             )
 
 

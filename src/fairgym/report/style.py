@@ -13,6 +13,7 @@ try:
     import matplotlib
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import Container
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.ticker import MaxNLocator, ScalarFormatter
 except ImportError as error:  # pragma: no cover - needs an installation without the extra

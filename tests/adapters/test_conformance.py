@@ -42,7 +42,7 @@ def _few_warnings():
 
 
 @pytest.mark.parametrize("structured", in_tiers(FORMS, False))
-@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST, "health"))
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
 def test_pettingzoo_suites_pass(name, structured):
     def make(**settings):
         return PettingZooEnv(small(name), structured=structured, **settings)

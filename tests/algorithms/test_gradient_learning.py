@@ -50,12 +50,15 @@ def logs_of(some, env, seed):
             ),
             marks=pytest.mark.full,
         ),
-        FMaddpg(
-            epochs=2,
-            episodes_per_epoch=4_000,
-            evaluation_episodes=256,
-            sampled_people=0,
-            **SMALL_STEPS,
+        pytest.param(
+            FMaddpg(
+                epochs=2,
+                episodes_per_epoch=4_000,
+                evaluation_episodes=256,
+                sampled_people=0,
+                **SMALL_STEPS,
+            ),
+            marks=pytest.mark.full,
         ),
     ],
     ids=lambda some: type(some).__name__,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import Toy
 
-from fairgym.core import Entities, EntitySpace, Feature, PerEntity, Shares, Unit
-from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, split_trainable
+from fairgym.core import Entities, EntitySpace, Feature, OneEntity, PerEntity, Shares, Unit
+from fairgym.policies import EquivariantPolicy, Standardiser, equivariant, networks, split_trainable
 from fairgym.policies.networks import standard_normal, standard_normals
 
 SEEN = EntitySpace(
@@ -229,3 +229,21 @@ def test_partition_and_combine():
     assert not any(isinstance(x, jax.Array) and x.size == 0 for x in jax.tree.leaves(trainable))
     kept = {path[2].name for path, _ in jax.tree_util.tree_leaves_with_path(rest)}
     assert kept == {"shift", "scale", "context_shift", "context_scale"}
+
+
+@pytest.mark.parametrize("people", [9, 12, 13])
+@pytest.mark.parametrize("kind", ["per person", "numbers", "rows"])
+def test_people_in_blocks_get_what_they_get_together(kind, people, monkeypatch):
+    spaces = {"per person": PerEntity(people), "rows": OneEntity(people, none=True)}
+    own = EquivariantPolicy(
+        SCALING, spaces.get(kind, ACTIONS["numbers"]), jax.random.key(3), hidden=6, pooled=True
+    )
+    observation = EntitySpace(people, SEEN.features, SEEN.context).sample(jax.random.key(5))
+    together = own.logits(observation)
+    slopes = eqx.filter_grad(lambda p: jnp.sum(p.logits(observation) ** 2))(own)
+    monkeypatch.setattr(networks, "_AT_ONCE", 8)
+    monkeypatch.setattr(networks, "_BLOCK", 4)
+    np.testing.assert_allclose(own.logits(observation), together, rtol=2e-5, atol=1e-6)
+    found = eqx.filter_grad(lambda p: jnp.sum(p.logits(observation) ** 2))(own)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(slopes), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)

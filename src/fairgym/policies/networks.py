@@ -6,13 +6,14 @@ variance is a good start.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
@@ -25,6 +26,8 @@ from fairgym.core import (
     PopulationEnvironment,
 )
 
+_AT_ONCE = 32_768  # people whose units are computed together; more do not fit into the cache
+_BLOCK = 8_192  # people whose units are computed together if there are more
 _DRAWN = 2048  # numbers per draw; smaller shapes take its first numbers
 
 
@@ -194,16 +197,55 @@ class EquivariantPolicy(eqx.Module):
             bias = bias + self.of_pooled @ ((mean - scaling.shift) / scaling.scale) / jnp.sqrt(
                 inputs
             )
-        units = jax.nn.relu(weights @ observation.features.T + bias[:, None])
-
         second = self.second / jnp.sqrt(self.second.shape[1])
+
+        def layer_2(features: Array, present: Array) -> tuple[Array, Array]:
+            """Return each person's first output, and the sum of the units over these people."""
+            units = jax.nn.relu(weights @ features + bias[:, None])
+            return second[0] @ units, units @ present
+
+        columns = observation.features.T
+        rows, summed = (layer_2 if present.size <= _AT_ONCE else in_blocks(layer_2))(
+            columns, present
+        )
         if not (self.space.per_entity or self.space.chooses_row):
-            return second @ (units @ present / people) + self.second_bias
-        rows = second[0] @ units + self.second_bias[0]
+            return second @ (summed / people) + self.second_bias
+        rows = rows + self.second_bias[0]
         if self.space.outputs == 1:
             return rows
-        nobody = second[1:] @ (units @ present / people) + self.second_bias[1:]
+        nobody = second[1:] @ (summed / people) + self.second_bias[1:]
         return jnp.concatenate([rows, nobody])
+
+
+def in_blocks(
+    layer: Callable[[Array, Array], tuple[Array, Array]],
+) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """Apply a layer to some people at a time, so that its units stay in a processor's cache.
+
+    Args:
+        layer: Function of the features `[features, people]` and the presence `[people]` that
+            returns a number for each person and a sum over the people present.
+    """
+
+    def whole(features: Array, present: Array) -> tuple[Array, Array]:
+        people = present.size
+        blocks = math.ceil(people / _BLOCK)
+
+        def block(number: Array, done: tuple[Array, Array]) -> tuple[Array, Array]:
+            rows, summed = done
+            # the last block begins earlier, where people have been counted already
+            start = jnp.minimum(number * _BLOCK, people - _BLOCK)
+            new = start + jnp.arange(_BLOCK) >= number * _BLOCK
+            some = lax.dynamic_slice_in_dim(features, start, _BLOCK, axis=1)
+            counted = jnp.where(new, lax.dynamic_slice_in_dim(present, start, _BLOCK), 0.0)
+            row, sums = layer(some, counted)
+            return lax.dynamic_update_slice_in_dim(rows, row, start, 0), summed + sums
+
+        shapes = jax.eval_shape(layer, features, present)
+        rows, summed = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        return lax.fori_loop(0, blocks, block, (rows, summed))
+
+    return whole
 
 
 def equivariant(

@@ -14,6 +14,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from tiers import in_tiers
 
 import fairgym
 from fairgym.policies import fixed_policies
@@ -23,6 +24,7 @@ from fairgym.wrappers import NeverEnds
 FILE = Path(__file__).with_name("versions.json")
 RECORD = "python tests/environments/test_versions.py"
 NAMES = [n for n in environments.names() if environments.get(n).__module__.startswith("fairgym.")]
+SLOW = ("health", "education")
 PEOPLE, STEPS = 200, 20
 CLOSE = 1e-4  # of the mean size of the numbers; another processor is within 1e-6
 
@@ -76,7 +78,7 @@ def changes(now, then):
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", in_tiers(NAMES, *set(NAMES).difference(SLOW)))
 def test_the_version_says_what_is_simulated(name):
     version, then = environments.get(name)().spec.version, json.loads(FILE.read_text())[name]
     now = facts_of(name)

@@ -62,6 +62,7 @@ def test_tau_is_that_of_the_last_round(run):
     assert float(run.massaged()[1]["bank"].threshold) == found == learner.last_tau(run.job.env)
 
 
+@pytest.mark.full
 def test_a_run_in_its_own_environment_and_in_a_longer_one(run):
     """Its loans are the fairest in its own window, since an untrained network allows any."""
     longer = dataclasses.replace(run.env.unwrapped, horizon=60)

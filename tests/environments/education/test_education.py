@@ -22,6 +22,7 @@ NO_SALARIES = (0.25, 0.0, 0.25, 0.25, 0.25)
 # ------------------------------------------------------------------------------- the contract
 
 
+@pytest.mark.full
 def test_the_environment_keeps_the_contract(env, params, record):
     """From the start, with seats for some of those who apply, and later in an episode.
 

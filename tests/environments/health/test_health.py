@@ -32,6 +32,7 @@ def act(env, premium=0.5, scores=0.5, planner=EVEN * 4):
 # --------------------------------------------------------------------------- the contract
 
 
+@pytest.mark.full
 def test_it_keeps_the_contract(env, params, start, step):
     """From the start, two cycles: people renumbered, observations padded, wild actions and more.
 

@@ -23,7 +23,7 @@ from pathlib import Path
 # Only names that have been public for long: the worker runs inside old checkouts too.
 STEPS = """
 import sys, time
-import jax, jax.numpy as jnp
+import equinox as eqx, jax, jax.numpy as jnp
 import fairgym
 from fairgym.policies import Constant, equivariant
 from fairgym.core import rollout
@@ -39,11 +39,18 @@ else:
         plain = space.clip(jnp.full(space.shape, 0.15))
         scores = space.sample(jax.random.fold_in(jax.random.key(0), place))
         policies[agent] = Constant(space, scores if hasattr(space, "capacity") else plain)
-program = jax.jit(lambda key: rollout(env, env.default_params, policies, key).length)
-program(jax.random.key(0)).block_until_ready()
+weights, rest = eqx.partition(policies, eqx.is_inexact_array)  # constants would be slower
+
+@jax.jit
+def program(weights, key):
+    acting = eqx.combine(weights, rest)
+    episode = rollout(env, env.default_params, acting, key)
+    return episode.length, episode.totals
+
+jax.block_until_ready(program(weights, jax.random.key(0)))
 for turn, _ in enumerate(sys.stdin):
     begun = time.process_time()
-    steps = int(program(jax.random.key(turn)))
+    steps = int(program(weights, jax.random.key(turn))[0])
     print("measured", 1e6 * (time.process_time() - begun) / steps, flush=True)
 """
 

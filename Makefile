@@ -25,6 +25,8 @@ demo: .venv ## train a fair lending policy on real loans and write a report (a f
 	$(BIN)/fairgym demo
 
 test: MARKED := -m "not full"
+# Types of the tests are checked in `make test-all` only.
+test: TYPED := src benchmarks examples tools
 # Arguments are held against their annotations in `make test-all` only: an eighth of the time.
 test: export CHECK_TYPES := 0
 test: .venv ## lint, format check, types, and the tests that touch every part
@@ -34,7 +36,7 @@ test test-all:
 	$(BIN)/ruff format --check
 	$(BIN)/codespell src docs benchmarks examples tools *.md *.cff *.toml Makefile
 # The types are checked on one core, beside the tests.
-	$(BIN)/pyright & types=$$!; \
+	$(BIN)/pyright $(TYPED) & types=$$!; \
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(MARKED) \
 		$(PYTEST_ARGS); tests=$$?; \
 	wait $$types || { echo "pyright found errors: see above"; exit 1; }; exit $$tests

@@ -154,8 +154,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
     def initial_state(self, key: PRNGKeyArray, params: EducationParams) -> EducationState:
         """Sample the people from the data, group by group. All are outside the university."""
         people_key, apply_key = jax.random.split(key)
-        columns = (*COLUMNS, "region", "gpa")
-        share = params.minority_share
+        columns, share = (*COLUMNS, "region", "gpa"), params.minority_share
         shares = jnp.stack([1.0 - share, share])
         group, data = self._sample_people(
             people_key, columns, shares, params, params.residual_share
@@ -207,8 +206,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
 
     def _merit(self, state: EducationState) -> Float[Array, " people"]:
         """Return f(u) plus the residual and the changes by tertiary money, not yet clipped."""
-        own = self._fitted_gpa(state.data, state.group) + state.residual
-        return own + state.data["gpa_shift"]
+        return self._fitted_gpa(state.data, state.group) + state.residual + state.data["gpa_shift"]
 
     def people(self, state: EducationState) -> dict[str, Float[Array, " population"]]:
         """Return every feature of every person by name, including the fitted baseline GPA."""
@@ -254,7 +252,6 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             "faculty": params.faculty_per_unit * units,
             "students": jnp.sum(people["in_university"]),
         }
-        everybody = jnp.ones((self.population,), bool)
         spaces = self._observation_spaces
         return {
             "admissions": spaces["admissions"].view(
@@ -262,7 +259,7 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             ),
             "university": spaces["university"].view(people, state.stage == STUDYING, context),
             "employer": spaces["employer"].view(people, state.stage == WORKING, context),
-            "planner": spaces["planner"].view(people, everybody, context),
+            "planner": spaces["planner"].view(people, jnp.ones((self.population,), bool), context),
         }
 
     # ---------------------------------------------------------------- one semester

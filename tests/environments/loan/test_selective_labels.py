@@ -158,17 +158,23 @@ def test_without_loans_all_stays_as_it_was_believed():
 
 @pytest.mark.full
 def test_the_world_is_the_same(half):
-    """What is not an estimate is bit for bit that of a bank which is told everything."""
+    """What is not an estimate is that of a bank which is told everything.
+
+    Money is a sum over people, which two programs may add up in another order.
+    """
     params, steps = half
     plain = fairgym.make("loan", **SHAPE)
     policies = {"admissions": 0.85, "debt_management": RELIEF, "disbursement": 0.5}
     _, told = recorded(plain, params, policies)
+
+    def same(found, expected, name):
+        money = {"rtol": 1e-6, "atol": 1e-4} if "profit" in name else {"rtol": 0.0, "atol": 0.0}
+        np.testing.assert_allclose(found, expected, err_msg=name, **money)
+
     for name in vars(told.components):
-        np.testing.assert_array_equal(
-            getattr(told.components, name), getattr(steps.components, name)
-        )
+        same(getattr(told.components, name), getattr(steps.components, name), name)
     for name in ("balance", "fico_low", "stage", "total_profit"):
-        np.testing.assert_array_equal(getattr(told.after, name), getattr(steps.after, name))
+        same(getattr(told.after, name), getattr(steps.after, name), name)
 
 
 def test_the_admissions_agent_sees_the_estimates(half):

@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -81,7 +81,7 @@ def decode(
         raise FairgymError(f"{path} holds arrays of another configuration") from error
 
 
-def _read_leaf(file: BinaryIO, leaf: Any) -> Any:
+def _read_leaf(file: io.BufferedIOBase, leaf: Any) -> Any:
     """Read one leaf as equinox does, but without a compiled program for every shape."""
     if not isinstance(leaf, jax.Array):
         return eqx.default_deserialise_filter_spec(file, leaf)

@@ -1,4 +1,8 @@
-"""Operations in the form that takes XLA's compiler the fewest loops; values are the same."""
+"""Operations in the form that takes XLA's compiler the fewest loops.
+
+Values are those of the plain operations. A program that is compiled in other parts may round in
+another way.
+"""
 
 import functools
 import math

@@ -10,6 +10,7 @@ from fairgym.config.files import describe, import_listed, read_config_file
 from fairgym.config.settings import checked, environment_settings
 from fairgym.config.text import by_field
 from fairgym.core import FairgymError, check_shape
+from fairgym.policies.fixed import TAKES
 from fairgym.training.scenarios import Scenario, default_baseline, make_checked, pairs_of
 from fairgym.utils.changes import unknown
 from fairgym.utils.files import require_path
@@ -145,6 +146,10 @@ def _fields(content: Mapping[str, Any], where: str, environment: str) -> dict[st
             raise FairgymError(
                 f"{key} of {where} must be names with values, got {describe(found[key])}"
             )
+    for agent, value in found.get("fixed", {}).items():
+        parts = [*value.values()] if isinstance(value, Mapping) else value
+        if any(isinstance(part, bool) for part in (parts if isinstance(parts, list) else [parts])):
+            raise FairgymError(f"{agent} in fixed of {where} must be {TAKES}, got {value!r}")
     if arguments := found.get("environment_args"):
         try:
             settings = environment_settings(environment)

@@ -58,13 +58,12 @@ def within_ends(observation: Entities, space: EntitySpace, *, scaled: bool) -> E
     """
 
     def bounded(numbers: Array, features: Sequence[Feature]) -> Array:
-        low, high = _ends(features, scaled=False)
-        numbers = jnp.clip(numbers, low, high)
-        if not scaled:
-            return numbers
-        known = np.isfinite(low) & np.isfinite(high)
-        start, span = np.where(known, low, 0.0), np.where(known & (high > low), high - low, 1.0)
-        return (numbers - start) / span
+        if scaled:
+            low, high = _ends(features, scaled=False)
+            known = np.isfinite(low) & np.isfinite(high)
+            span = np.where(known & (high > low), high - low, np.float32(1.0))
+            numbers = (numbers - np.where(known, low, np.float32(0.0))) / span
+        return jnp.clip(numbers, *_ends(features, scaled))
 
     features = bounded(observation.features, space.features)
     return observation.replace(

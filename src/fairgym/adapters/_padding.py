@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -110,7 +111,8 @@ class Padding:
             flat: Its observation as one vector.
         """
         both = (flat, self.tails[agent])
-        return jnp.concatenate(both) if isinstance(flat, jax.Array) else np.concatenate(both)
+        joined = jnp.concatenate(both) if isinstance(flat, jax.Array) else np.concatenate(both)
+        return cast(Numbers, joined)
 
     def action(self, agent: str, flat: Numbers) -> Numbers:
         """Return an agent's own action.

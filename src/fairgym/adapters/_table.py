@@ -319,8 +319,8 @@ def _plain(leaf: Array) -> Any:
     return str(jax.random.key_impl(leaf)), np.asarray(jax.random.key_data(leaf))
 
 
-def _typed(leaf: Any) -> Array | np.ndarray:
-    """Return the array of `_plain`."""
+def _typed(leaf: Any) -> Array:
+    """Return the array of JAX from which `_plain` made this."""
     if isinstance(leaf, tuple):
         return jax.random.wrap_key_data(jnp.asarray(leaf[1]), impl=leaf[0])
-    return leaf
+    return jnp.asarray(leaf)

@@ -47,15 +47,19 @@ def paid(adapter, actions):
     return sums, steps
 
 
-def score_of(env, objective, actions, params=None):
-    """The score of the same episode by fairgym's own rollout, and the number of its steps."""
-    policies = {
-        agent: lambda seen, key, act=act: jnp.asarray(act) for agent, act in actions.items()
-    }
+def episode_of(env, actions, schemes, params=None):
+    """The same episode by fairgym's own rollout."""
+
+    def always(action):
+        return lambda observation, key: jnp.asarray(action)
+
+    policies: Any = {agent: always(action) for agent, action in actions.items()}
     params = env.default_params if params is None else params
-    schemes = objective.weighed_schemes
-    episode = fairgym.rollout(env, params, policies, key_of(3), memories=schemes)
-    return float(objective.score(episode.totals, episode.memories)), int(episode.length)
+    return fairgym.rollout(env, params, policies, key_of(3), memories=schemes)
+
+
+def score_of(objective, episode):
+    return float(objective.score(episode.totals, episode.memories))
 
 
 def objective_of(env, given):
@@ -69,9 +73,11 @@ def test_rewards_of_an_episode_add_up_to_the_score(name, fair):
     env = small(name)
     given = FAIR.get(name, "direct-fair") if fair else None
     actions = constant_actions(env)
-    score, steps = score_of(env, objective_of(env, given), actions)
-    sums, made = paid(PettingZooEnv(env, objective=given), actions)
-    assert made == steps
+    objective = objective_of(env, given)
+    episode = episode_of(env, actions, objective.weighed_schemes)
+    score = score_of(objective, episode)
+    sums, steps = paid(PettingZooEnv(env, objective=given), actions)
+    assert steps == int(episode.length)
     for agent in env.agents:
         np.testing.assert_allclose(sums[agent], score, rtol=1e-5, atol=1e-6)
 
@@ -82,10 +88,9 @@ def test_each_number_of_a_vector_reward_adds_up_to_its_score(name):
     actions = constant_actions(env)
     adapter = PettingZooEnv(env, vector_rewards=True)
     sums, _ = paid(adapter, actions)
-    scores = [
-        score_of(env, Objective.weighted(env, {term: 1.0}), actions)[0]
-        for term in adapter.reward_names
-    ]
+    episode = episode_of(env, actions, env.spec.schemes)
+    objectives = [Objective.weighted(env, {term: 1.0}) for term in adapter.reward_names]
+    scores = [score_of(objective, episode) for objective in objectives]
     assert np.any(scores)
     for agent in env.agents:
         np.testing.assert_allclose(sums[agent], scores, rtol=1e-5, atol=1e-6)
@@ -94,14 +99,16 @@ def test_each_number_of_a_vector_reward_adds_up_to_its_score(name):
 def test_an_episode_that_terminates_pays_the_score_of_its_steps():
     """A bank of little cash that approves everybody is soon bankrupt."""
     env = fairgym.make("bank_loans", horizon=40)
-    params = env.default_params.replace(cash=2.0)
-    weights = {"profit": 1.0, "tpr_disparity": 0.5, "score_distance": 0.25}
+    params = env.default_params.replace(cash=2.0, repayment=jnp.full(7, 0.5))
+    objective = Objective.weighted(
+        env, {"profit": 1.0, "tpr_disparity": 0.5, "score_distance": 0.25}
+    )
     actions = {"bank": np.array(1)}
-    score, steps = score_of(env, Objective.weighted(env, weights), actions, params)
-    adapter = PettingZooEnv(env, objective=weights, params={"cash": 2.0}, failure_penalty=3.0)
-    sums, made = paid(adapter, actions)
-    assert made == steps < env.horizon
-    assert sums["bank"] == pytest.approx(score - 3.0, abs=1e-5)
+    episode = episode_of(env, actions, {}, params)
+    adapter = PettingZooEnv(env, objective=objective, params=params, failure_penalty=3.0)
+    sums, steps = paid(adapter, actions)
+    assert steps == int(episode.length) < env.horizon
+    assert sums["bank"] == pytest.approx(score_of(objective, episode) - 3.0, abs=1e-5)
 
 
 def test_published_numbers_are_returns():

@@ -123,7 +123,7 @@ class Padding:
         """
         size = self._sizes[agent]
         if not self.discrete:
-            return flat[:size]
+            return cast(Numbers, flat[:size])
         return (
             jnp.minimum(flat, size - 1)
             if isinstance(flat, jax.Array)

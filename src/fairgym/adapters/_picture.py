@@ -8,7 +8,7 @@ import numpy as np
 from fairgym.core import FairgymError
 
 WIDTH, DOTS = 6.4, 100  # inches, and dots per inch
-_BAR, _AROUND, _TALLEST = 0.22, 1.0, 20.0  # inches: of a bar, around the bars, of a picture
+_BAR, _AROUND, _TALLEST = 0.22, 1.2, 20.0  # inches: of a bar, around the bars, of a picture
 
 
 def check_render_mode(mode: object, modes: Sequence[str]) -> None:
@@ -23,7 +23,7 @@ def check_render_mode(mode: object, modes: Sequence[str]) -> None:
 
 
 def bars(
-    title: str, rows: Mapping[str, Sequence[float]], series: Sequence[str], most: float
+    title: str, rows: Mapping[str, Sequence[float]], series: Sequence[str], axis: str, most: float
 ) -> np.ndarray:
     """Draw one bar per row and series.
 
@@ -31,7 +31,8 @@ def bars(
         title: Title of the picture.
         rows: Name of each row, from top to bottom -> one number per series.
         series: Names of the series; a single one needs no legend.
-        most: Upper end of the axis.
+        axis: Label of the axis.
+        most: Its upper end.
 
     Returns:
         The picture, uint8 of shape (height, width, 3).
@@ -47,7 +48,7 @@ def bars(
         values = [row[number] for row in rows.values()]
         axes.barh(places - 0.4 + (number + 0.5) * thick, values, thick, label=name)
     axes.set_yticks(places, list(rows), fontsize=7)
-    axes.set(xlim=(0.0, most), title=title)
+    axes.set(xlim=(0.0, most), xlabel=axis, title=title)
     axes.invert_yaxis()
     if len(series) > 1:
         axes.legend(fontsize=7)

@@ -286,9 +286,8 @@ class Table:
         """
         env, census = self.game.env, self._census()
         if census is not None:
-            return bars(
-                self._title(), census, env.spec.groups, float(sum(map(sum, census.values())))
-            )
+            people = float(sum(map(sum, census.values())))
+            return bars(self._title(), census, env.spec.groups, "people", people)
         agent = self.game.agents[0]
         space = env.observation_space(agent)
         seen = env.observe(self.play.state, self.params)[agent]
@@ -298,7 +297,8 @@ class Table:
         names = [feature.name for feature in (*space.features, *space.context)]
         values = np.concatenate([means, np.asarray(scaled.context)])
         levels = {name: (value,) for name, value in zip(names, values, strict=True)}
-        return bars(f"{self._title()}: observation of {agent}", levels, (agent,), 1.0)
+        title = f"{self._title()}: observation of {agent}"
+        return bars(title, levels, (agent,), "place in the declared range", 1.0)
 
     def _title(self) -> str:
         return f"{self.game.env.name}, step {self.steps} of {self.limit}"
@@ -319,8 +319,8 @@ def _plain(leaf: Array) -> Any:
     return str(jax.random.key_impl(leaf)), np.asarray(jax.random.key_data(leaf))
 
 
-def _typed(leaf: Any) -> Array | np.ndarray:
-    """Return the array of `_plain`."""
+def _typed(leaf: Any) -> Array:
+    """Return the array of JAX from which `_plain` made this."""
     if isinstance(leaf, tuple):
         return jax.random.wrap_key_data(jnp.asarray(leaf[1]), impl=leaf[0])
-    return leaf
+    return jnp.asarray(leaf)

@@ -185,6 +185,10 @@ def make_env(name: str, **settings: Any) -> GymnasiumEnv:
     return env
 
 
+# `gymnasium.make` reads the render modes of what makes the environment.
+make_env.metadata = GymnasiumEnv.metadata  # type: ignore[attr-defined]
+
+
 def _id(name: str) -> str:
     return f"fairgym/{name}-v0"
 

@@ -118,9 +118,10 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         self.action_spaces = {
             agent: _spaces.action_space(game.env.action_space(agent)) for agent in game.agents
         }
-        for agent in game.agents if padding else ():
-            both = _spaces.padded_spaces(padding, scaled=scaled)
-            self.observation_spaces[agent], self.action_spaces[agent] = both
+        if padding is not None:
+            for agent in game.agents:
+                both = _spaces.padded_spaces(padding, scaled=scaled)
+                self.observation_spaces[agent], self.action_spaces[agent] = both
         self.feature_names = {a: tuple(f.name for f in s.features) for a, s in spaces.items()}
         self.context_names = {a: tuple(f.name for f in s.context) for a, s in spaces.items()}
         self.reward_names = game.reward_names

@@ -30,9 +30,9 @@ from fairgym.adapters.gymnasium import GymnasiumEnv
 from fairgym.adapters.pettingzoo import PettingZooEnv
 from fairgym.wrappers import NeverEnds
 
-# Names of the forms of observations that an adapter has, with its arguments.
+# Forms of observations that an adapter has, with its arguments.
 FORMS = {"vectors": {}, "dictionaries": {"structured": True}, "scaled": {"scaled": True}}
-SHARED = {**FORMS, "padded": {"padded": True, "scaled": True}}
+SHARED = {**FORMS, "scaled": {"scaled": True, "padded": True}}
 
 
 @pytest.fixture(autouse=True)

@@ -296,7 +296,7 @@ class Table:
         means = rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1])
         names = [feature.name for feature in (*space.features, *space.context)]
         values = np.concatenate([means, np.asarray(scaled.context)])
-        levels = {name: (value,) for name, value in zip(names, values, strict=True)}
+        levels = {name: (float(value),) for name, value in zip(names, values, strict=True)}
         title = f"{self._title()}: observation of {agent}"
         return bars(title, levels, (agent,), "place in the declared range", 1.0)
 

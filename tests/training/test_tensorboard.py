@@ -106,13 +106,14 @@ def test_a_training_is_logged(here):
 
 
 def test_a_resumed_and_an_extended_run_are_logged_from_their_first_epoch(here):
-    def stop(epoch, epochs, line):
+    def until_the_second(epoch, epochs, line):
+        log(epoch, epochs, line)
         if epoch == 2:
             raise KeyboardInterrupt
 
     config = toy_config(epochs=4)
     with TensorBoard("tb", "run") as log, pytest.raises(KeyboardInterrupt):
-        train(config, "run", progress=lambda *now: (log(*now), stop(*now)))
+        train(config, "run", progress=until_the_second)
     assert [step for step, _, _ in scalars("tb")] == [1, 2]
     with TensorBoard("tb", "run") as log:
         train(config, "run", progress=log, resume=True)

@@ -115,7 +115,7 @@ def _names(table: Any) -> list[Any]:
     # A dictionary and pandas have the first, pyarrow the second, polars the third.
     in_memory = not hasattr(table, "collect")
     for attribute in ("keys", "column_names", "columns") if in_memory else ():
-        found = getattr(table, attribute, None)
+        found: Any = getattr(table, attribute, None)
         if found is not None:
             return list(found() if callable(found) else found)
     raise FairgymError(

@@ -25,6 +25,15 @@ def keep_every_update():
     loop.train.__kwdefaults__ = {**(loop.train.__kwdefaults__ or {}), "checkpoint_seconds": 0.0}
 
 
+def told(error):
+    """The sentence on an error that an update raises below, such as 'MemoryError("...")'."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    number = 1 + next(n for n, line in enumerate(lines) if line.strip() == f"raise {error}")
+    kind, message = error.removesuffix('")').split('("')
+    where = f"update() of the algorithm 'fated' ({Path(__file__).name}:{number})"
+    return f"error in {where}: {kind}: {message}"
+
+
 if multiprocessing.parent_process() is not None or "RAY_RAYLET_PID" in os.environ:  # a worker
     keep_every_update()
 
@@ -62,3 +71,7 @@ class Fated(Toy):
                 raise MemoryError("no room for 8 numbers")
             os.kill(os.getpid(), signal.SIGKILL)
         return super().update(state)
+
+
+BUG = told('ZeroDivisionError("a bug")')
+FULL = told('MemoryError("no room for 8 numbers")')

@@ -248,6 +248,16 @@ def remembering(name="warmest", **change):
 
 
 BROKEN = {
+    "two values from a transition": (
+        "contract",
+        after(lambda env, r, n, s, a: r[:2]),
+        r"transition\(\) of the environment 'toy' must return .*, got 2 values$",
+    ),
+    "no space": (
+        "contract",
+        subclass(action_space=lambda self, agent: None),
+        r"action_space\('level'\) of the environment 'toy' must return .*ActionSpace, got None$",
+    ),
     "a sound memory": ("memories", remembering(), None),
     "a memory grows": (
         "memories",

@@ -340,7 +340,7 @@ def test_a_rule_is_not_looked_for_in_the_run(run, here):
         ("later: 'Missing' = 3", "fields of Custom cannot be read .NameError: .*'Missing'"),
         (
             "default_params = {'a': 1}",
-            "default_params of toy must be of a subclass of .*, got dict",
+            "default_params of the environment 'toy' must be of a subclass of .*, got a dict",
         ),
     ],
 )

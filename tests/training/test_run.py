@@ -375,6 +375,37 @@ def test_ctrl_c_keeps_what_was_done(tmp_path, results):
     assert results(tmp_path / "x") == results(tmp_path / "whole")
 
 
+def fails(at):
+    def progress(epoch, epochs, line):
+        if epoch == at:
+            raise ZeroDivisionError
+
+    return progress
+
+
+def test_nothing_is_left_where_nothing_was_trained(tmp_path, results):
+    with pytest.raises(ZeroDivisionError):
+        train(toy_config(), tmp_path / "x", progress=fails(0))
+    assert list(tmp_path.iterdir()) == []
+    train(toy_config(), tmp_path / "x")
+    before = results(tmp_path / "x")
+    with pytest.raises(ZeroDivisionError):
+        train(toy_config(seed=3), tmp_path / "x", overwrite=True, progress=fails(0))
+    assert results(tmp_path / "x") == before, "the old run is there"
+    assert not RunFolder(tmp_path / "x").replacement.path.exists()
+
+
+def test_a_run_that_has_begun_stays_when_it_fails(tmp_path, results):
+    with pytest.raises(ZeroDivisionError):
+        train(toy_config(), tmp_path / "x", progress=fails(2))
+    assert len(RunFolder(tmp_path / "x").read_metrics()) == 2
+    with pytest.raises(ZeroDivisionError):
+        train(toy_config(), tmp_path / "x", resume=True, progress=fails(0))
+    train(toy_config(), tmp_path / "x", resume=True)
+    train(toy_config(), tmp_path / "y")
+    assert results(tmp_path / "x") == results(tmp_path / "y")
+
+
 def test_a_run_without_checkpoint_has_no_policy(tmp_path):
     def interrupt(epoch, epochs, line):
         raise KeyboardInterrupt

@@ -1,6 +1,8 @@
 """Custom modules by name: found, refused and explained."""
 
+import contextlib
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +83,15 @@ def test_names_that_are_none(name, message):
             "from fairgym.core import FairgymError\nraise FairgymError('beds is 3')",
             "'plug_bad' cannot be imported: beds is 3",
         ),
+        ("raise GeneratorExit", "'plug_bad' cannot be imported: GeneratorExit"),
+        (
+            "import asyncio\nraise asyncio.CancelledError('late')",
+            "'plug_bad' cannot be imported: CancelledError: late",
+        ),
+        (
+            "class Odd(Exception):\n    def __str__(self):\n        raise self\nraise Odd",
+            "'plug_bad' cannot be imported: Odd: its message cannot be printed",
+        ),
     ],
 )
 def test_what_raises_while_it_is_imported(text, message, here):
@@ -88,6 +99,33 @@ def test_what_raises_while_it_is_imported(text, message, here):
     with pytest.raises(FairgymError, match=message) as caught:
         import_plugin("plug_bad")
     assert "\n" not in str(caught.value) and len(str(caught.value)) <= 2000
+
+
+@pytest.mark.parametrize("close", ["sys.stdout.close()", "os.close(sys.stdout.fileno())"])
+def test_a_module_does_not_close_standard_output(close, here, monkeypatch):
+    write(here / "plug_close.py", f"import os\nimport sys\n{close}\n")
+    stream = open(here / "out.txt", "w")
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(FairgymError, match="'plug_close' cannot be imported: it closes standard o"):
+        import_plugin("plug_close")
+    monkeypatch.undo()
+    with contextlib.suppress(OSError):
+        stream.close()
+
+
+def test_a_module_that_leaves_the_working_folder_is_refused_and_the_folder_entered_again(here):
+    (here / "away").mkdir()
+    write(here / "plug_leave.py", "import os\nos.chdir('away')\n")
+    with pytest.raises(
+        FairgymError, match=r"working folder from .* to .*away.*; remove its os\.chdir"
+    ):
+        import_plugin("plug_leave")
+    assert Path.cwd() == here
+
+
+def test_a_module_may_change_the_folder_and_come_back(here):
+    write(here / "plug_back.py", "import os\nhome = os.getcwd()\nos.chdir('/')\nos.chdir(home)\n")
+    assert Path(import_plugin("plug_back").home) == here
 
 
 def test_an_interrupt_is_no_bad_module(here):

@@ -13,7 +13,7 @@ from fairgym.core import (
     PopulationEnvironment,
 )
 from fairgym.core.errors import check_shape
-from fairgym.utils.plugins import reason_of
+from fairgym.utils.plugins import running
 from fairgym.utils.registry import environments as registry
 
 POPULATIONS = (1_000, 10_000, 100_000)
@@ -88,11 +88,8 @@ def load_opponent(name: str | Path) -> Opponent:
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))  # as when the file is run
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # custom code may raise anything
-        raise FairgymError(
-            f"against is {str(name)!r}, which cannot be loaded ({reason_of(error)})"
-        ) from error
+        with running(f"against is {str(name)!r}, which cannot be loaded"):
+            spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(path.parent))
     if not callable(getattr(module, "opponent", None)):

@@ -1,7 +1,8 @@
 """The command line: `fairgym COMMAND ...`.
 
-A user's mistake prints one sentence on standard error and exits with code 2. Modules that import
-JAX are imported inside functions, so that `fairgym --help` and `fairgym version` answer at once.
+A user's mistake prints one sentence on standard error and exits with code 2; an error in the user's
+own code also its traceback, cut to the user's files. Modules that import JAX are imported inside
+functions, so that `fairgym --help` and `fairgym version` answer at once.
 """
 
 import contextlib
@@ -76,7 +77,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         version([])
         return 0
     gc.set_threshold(100_000, 50, 100)  # tracing allocates much and frees little
-    from fairgym.core import FairgymError
     from fairgym.utils import interrupts
 
     try:
@@ -84,15 +84,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _run(arguments)
             interrupts.look()  # raise an interrupt that was swallowed
             return code
-    except FairgymError as error:
-        return _fail(str(error))
-    except ModuleNotFoundError as error:
-        extra = EXTRAS.get(str(error.name).partition(".")[0])
-        if extra is None:
-            raise
-        return _fail(
-            f"{error.name} is not installed: pip install -e '.[{extra}]' in a clone of fairgym"
-        )
     except KeyboardInterrupt as stop:
         print(plain(stop) or "interrupted", file=sys.stderr)
         return interrupts.ENDED
@@ -100,18 +91,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as error:
+    except BaseException as error:
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        return _fail(sentence, error)
+
+
+def _sentence(error: BaseException) -> str | None:
+    """Return what a user can do about an error in one sentence; None for an error of fairgym."""
+    from fairgym.core import FairgymError
+    from fairgym.utils.own_code import reason_of, text_of, traceback_of
+
+    if isinstance(error, FairgymError):
+        return reason_of(error)
+    if isinstance(error, ModuleNotFoundError):
+        extra = EXTRAS.get(str(error.name).partition(".")[0])
+        if extra is not None:
+            return (
+                f"{error.name} is not installed: pip install -e '.[{extra}]' in a clone of fairgym"
+            )
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
+    if isinstance(error, RuntimeError) and "RESOURCE_EXHAUSTED" in text_of(error):
+        return NO_MEMORY  # how XLA reports a lack of memory
+    if traceback_of(error):
+        return reason_of(error)
+    if isinstance(error, OSError):
         if error.errno == errno.ENAMETOOLONG:
-            return _fail(str(FairgymError(f"the path {error.filename} is too long")))
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
-            raise
-        return _fail(f"{error.filename or 'a file'} cannot be written: {error.strerror}")
-    except MemoryError:
-        return _fail(NO_MEMORY)
-    except RuntimeError as error:
-        if "RESOURCE_EXHAUSTED" not in str(error):  # how XLA reports a lack of memory
-            raise
-        return _fail(NO_MEMORY)
+            return str(FairgymError(f"the path {error.filename} is too long"))
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            return f"{error.filename or 'a file'} cannot be written: {error.strerror}"
+    return None
 
 
 def _run(arguments: list[str]) -> int:
@@ -129,14 +140,26 @@ def _run(arguments: list[str]) -> int:
     command = getattr(importlib.import_module(f"fairgym.cli.{module}"), function)
     try:
         command(arguments[1:])
-    except SystemExit as stop:  # --help of a command
+    except SystemExit as stop:
+        from fairgym.utils.own_code import traceback_of
+
+        if traceback_of(stop):  # not --help of a command, but a user's own code
+            raise
         return int(stop.code or 0)
     return 0
 
 
-def _fail(sentence: str) -> int:
-    text = plain(" ".join(sentence.split()))
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
-    print(f"fairgym: {text}", file=sys.stderr)
+def _fail(sentence: str, error: BaseException) -> int:
+    """Print an error, and below it the traceback of the user's own code if it arose there."""
+    from fairgym.utils.own_code import traceback_of
+
+    lines = [f"fairgym: {' '.join(sentence.split())}", *traceback_of(error).splitlines()]
+    with contextlib.suppress(OSError, ValueError):  # standard error is closed
+        print("\n".join(_short(plain(line)) for line in lines), file=sys.stderr)
     return 2
+
+
+def _short(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"

@@ -122,7 +122,7 @@ class RunConfig:
         check_fields({field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
         if self.objective == "":
             with contextlib.suppress(FairgymError):  # `build` reports an unknown environment
-                default = environments.get(self.environment)().spec.default_objective
+                default = make(self.environment).spec.default_objective
                 object.__setattr__(self, "objective", default)
 
     @classmethod

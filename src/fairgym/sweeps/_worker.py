@@ -8,6 +8,7 @@ import contextlib
 import os
 import queue
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Mapping
@@ -17,7 +18,8 @@ import jax
 
 from fairgym.core import FairgymError
 from fairgym.sweeps.plan import Planned
-from fairgym.utils.plugins import import_plugin, reason_of
+from fairgym.utils.own_code import reason_of, traceback_of
+from fairgym.utils.plugins import import_plugin
 
 READY, PROGRESS, FINISHED, FAILED, STOPPED = "ready", "progress", "finished", "failed", "stopped"
 STOP = "stop"  # message to the worker, instead of a run
@@ -73,7 +75,9 @@ def _outcome(order: Planned, pipe: Connection, stop: threading.Event) -> tuple[s
     except KeyboardInterrupt:
         return (STOPPED,)
     except Exception as error:
-        if not isinstance(error, FairgymError):
+        if own := traceback_of(error):
+            print(own, end="", file=sys.stderr)
+        elif not isinstance(error, FairgymError):
             traceback.print_exc()
         return FAILED, reason_of(error)
     return (FINISHED,)

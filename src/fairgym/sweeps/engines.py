@@ -9,6 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection
@@ -22,7 +23,7 @@ from fairgym.sweeps import _worker
 from fairgym.sweeps.plan import Failed, Planned, Show, unfinished
 from fairgym.training.loop import Progress
 from fairgym.utils import interrupts
-from fairgym.utils.plugins import reason_of
+from fairgym.utils.own_code import reason_of, traceback_of
 
 RETRIES = 3  # of a run whose worker died
 PATIENT = "stopping after this epoch of each run; Ctrl-C again ends them at once"
@@ -34,8 +35,10 @@ def devices() -> int:
 
 
 def failure_by(error: Exception, one: Planned) -> Failed:
-    """Return the failure of a run; print the traceback if the error is a bug."""
-    if not isinstance(error, FairgymError):
+    """Return the failure of a run; print the traceback of own code, or of a bug."""
+    if own := traceback_of(error):
+        print(own, end="", file=sys.stderr)
+    elif not isinstance(error, FairgymError):
         traceback.print_exception(error)
     return Failed(one, reason_of(error))
 

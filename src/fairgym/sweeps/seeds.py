@@ -85,5 +85,7 @@ def train_seeds(
     silent = contextlib.nullcontext(lambda done, total, line: None)
     failed = engine.run(planned, show or (lambda one: silent), say)
     if failed:
+        with contextlib.suppress(OSError):
+            Path(out).rmdir()  # nothing was trained
         raise failure_of(failed, len(planned))
     return loaded({"": planned})[""]

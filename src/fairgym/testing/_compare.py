@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
 from fairgym.core import AnyPolicy, Environment, Params, Struct
+from fairgym.core.contract import change_of, label
 from fairgym.policies import equivariant
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-4
@@ -34,35 +35,16 @@ def require_names(what: str, names: Any) -> None:
     )
 
 
-def label(path: Any) -> str:
-    """Return the name of a path in a pytree, such as "state.stage", "observations.clinic.mask"."""
-    words = [getattr(key, "name", getattr(key, "key", getattr(key, "idx", key))) for key in path]
-    return ".".join(str(word) for word in words) or "the value"
-
-
 def named(result: tuple[Any, ...]) -> dict[str, PyTree]:
     """Return the results of `reset` or `step` by name, for messages."""
     names = ("observations", "state", "components", "terminated", "truncated", "info")
     return dict(zip(names, result, strict=False))
 
 
-def described(tree: PyTree) -> dict[str, str]:
-    """Return dtype and shape of each leaf, by path."""
-    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
-    return {label(path): f"{x.dtype}{list(x.shape)}" for path, x in leaves}
-
-
 def require_same_structure(expected: PyTree, found: PyTree, what: str) -> None:
     """Raise a ConformanceError unless both trees have the same structure, shapes and dtypes."""
-    before, after = described(expected), described(found)
-    for path in [*before, *after]:
-        require(
-            before.get(path) == after.get(path),
-            f"{what}: {path} is {before.get(path, 'missing')} first"
-            f" and {after.get(path, 'missing')} later",
-        )
-    same = jax.tree.structure(expected) == jax.tree.structure(found)
-    require(same, f"{what}: the trees differ in a type or in a static field")
+    change = change_of(expected, found)
+    require(not change, f"{what}: {change}")
 
 
 def as_numpy(leaf: Any) -> np.ndarray:

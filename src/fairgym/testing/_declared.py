@@ -9,7 +9,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import PyTree
 
-from fairgym.core import Environment, Memory, no_components
+from fairgym.core import Environment, FairgymError, Memory, no_components
+from fairgym.core.contract import HINT, check_contract
 from fairgym.fairness import Objective
 from fairgym.fairness.memories import stakeholder_component
 from fairgym.policies import fixed_policies
@@ -23,6 +24,14 @@ from fairgym.testing._compare import (
     require_same_structure,
 )
 from fairgym.wrappers import Augmented, Wrapper, augmented
+
+
+def contract(case: Case) -> None:
+    """Check the types, shapes and dtypes of everything that is declared or returned."""
+    try:
+        check_contract(case.env)
+    except FairgymError as error:
+        raise ConformanceError(str(error).removesuffix(f"; {HINT}")) from error
 
 
 def declarations(case: Case) -> None:

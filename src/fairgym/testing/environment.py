@@ -41,6 +41,7 @@ class Property:
 
 
 PROPERTIES = (
+    Property("types and shapes are as declared", _declared.contract),
     Property("structure and dtypes are constant", _declared.structure),
     Property("spaces are fixed and hold their samples", _declared.spaces),
     Property("observations lie inside their spaces", _declared.observations),

@@ -196,6 +196,13 @@ class RunFolder:
             for path in (self.summary, self.policy, *self.checkpoints.paths(), self.metrics):
                 path.unlink(missing_ok=True)
 
+    def forget(self) -> None:
+        """Delete a run of which nothing was trained; `held` then deletes the folder."""
+        self.clean()
+        self.clear()
+        with write_errors(self.path):
+            self.config.unlink(missing_ok=True)
+
     def clean(self) -> None:
         """Delete unfinished files."""
         with write_errors(self.path):

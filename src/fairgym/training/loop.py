@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from fairgym.algorithms import Algorithm, log_keys
 from fairgym.config.plain import objective_text
 from fairgym.config.run_config import Job, RunConfig
 from fairgym.core import Environment
+from fairgym.training._contract import check_start, check_update
 from fairgym.training.checkpoint import decode, encode
 from fairgym.training.devices import keep_programs
 from fairgym.training.folder import RunFolder
@@ -61,8 +62,9 @@ def train(
             A checkpoint is also written at the end, and when Ctrl-C interrupts training.
 
     Raises:
-        FairgymError: The configuration is wrong, the folder cannot be written to, or the disk is
-            full. An existing run stays as it was.
+        FairgymError: The configuration is wrong, the folder cannot be written to, the disk is full,
+            or an environment or algorithm of your own returns something else than its contract
+            says. An existing run stays as it was, and no folder is left where nothing was trained.
     """
     steps = training(
         config,
@@ -116,6 +118,7 @@ def training(
         folder.check_policy(job.config)
         return load(out)
     start = initial_state(job)
+    check_start(job, start)
     with folder.held():
         folder.settle()
         folder.admit(job.config, job.env, resume=resume, overwrite=overwrite)
@@ -124,6 +127,7 @@ def training(
         target = folder.replacement if replaced else folder.current
         if not (resume and target.read_summary()):
             with contextlib.nullcontext() if target is folder else target.held():
+                begun = False
                 if overwrite:
                     target.clear()
                 if extended:
@@ -131,10 +135,24 @@ def training(
                 elif overwrite or not target.config.exists():
                     origin, imports = provenance(job), needed_modules(job.config)
                     target.write_config(Stored(job.config, job.env.spec.version, origin, imports))
-                with interrupts.patiently(_PATIENT):
+                    begun = True
+                with interrupts.patiently(_PATIENT), _nothing_left(target if begun else None):
                     yield from _updates(job, target, start, progress, checkpoint_seconds)
             folder.settle()
     return load(out)
+
+
+@contextlib.contextmanager
+def _nothing_left(folder: RunFolder | None) -> Iterator[None]:
+    """Delete the run that was begun in a folder if an error ends it before its first epoch."""
+    try:
+        yield
+    except KeyboardInterrupt:  # which can be resumed
+        raise
+    except BaseException:
+        if folder is not None and not folder.read_metrics():
+            folder.forget()
+        raise
 
 
 def _begin_longer(run: RunFolder, target: RunFolder, start: PyTree, config: RunConfig) -> None:
@@ -174,7 +192,8 @@ def _updates(
     kept, ended = epoch, began
     try:
         while epoch < epochs:
-            after, log = yield algorithm, state
+            updated = yield algorithm, state
+            after, log = check_update(job, state, updated)
             line = {"epoch": epoch + 1, **_numbers(job.env, log)}
             line["wall_time_s"] = round(before + time.perf_counter() - began, 3)
             steps, lasted = line.get(log_keys.ENVIRONMENT_STEPS), time.perf_counter() - ended

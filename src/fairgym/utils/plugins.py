@@ -3,14 +3,17 @@
 import contextlib
 import importlib
 import importlib.util
+import io
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fairgym.core.errors import FairgymError
 from fairgym.utils.changes import did_you_mean
+from fairgym.utils.own_code import know_module, reason_of
 
 
 def import_plugin(name: str, outside: Path | None = None) -> ModuleType:
@@ -68,10 +71,54 @@ def load_object(path: str) -> Any:
     return getattr(found, name)
 
 
-def reason_of(error: BaseException) -> str:
-    """Return the message of an error on one line, with its type unless it is a FairgymError."""
-    text = " ".join(str(error).split())
-    return text if isinstance(error, FairgymError) else f"{type(error).__name__}: {text}"
+@contextlib.contextmanager
+def running(what: str) -> Iterator[None]:
+    """Turn whatever custom code raises in this block into a FairgymError; not Ctrl-C.
+
+    Args:
+        what: The failure in words, such as "the module 'mine' cannot be imported".
+
+    Raises:
+        FairgymError: The block raises anything else, closes standard output or standard error, or
+            leaves the working folder, which is then entered again.
+    """
+    folder, streams = _folder(), [s for s in (sys.stdout, sys.stderr) if _is_open(s)]
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # custom code may raise anything
+        raise FairgymError(f"{what}: {reason_of(error)}") from error
+    finally:
+        left = _folder()
+        if folder is not None and left != folder:
+            with contextlib.suppress(OSError):
+                os.chdir(folder)
+    if not all(map(_is_open, streams)):
+        raise FairgymError(f"{what}: it closes standard output or standard error")
+    if left != folder:
+        raise FairgymError(
+            f"{what}: it changes the working folder from {folder} to {left}, where other paths of"
+            " the command would lie; remove its os.chdir"
+        )
+
+
+def _folder() -> str | None:
+    """Return the working folder; None if it was deleted."""
+    with contextlib.suppress(OSError):
+        return os.getcwd()
+    return None
+
+
+def _is_open(stream: Any) -> bool:
+    """Return whether a text can be written to a stream."""
+    try:
+        os.fstat(stream.fileno())
+    except (AttributeError, io.UnsupportedOperation):  # no file
+        return not getattr(stream, "closed", False)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _check_name(name: str) -> None:
@@ -93,22 +140,19 @@ def _see_current_folder() -> None:
 
 def _import(part: str, name: str, outside: Path | None) -> ModuleType:
     """Import a module, or one of the packages around it."""
-    try:
+    with running(f"the module {name!r} cannot be imported"):
         if outside is not None and part not in sys.modules:
             _check_place(part, name, outside)
-        return importlib.import_module(part)
-    except FairgymError as error:
-        raise FairgymError(f"the module {name!r} cannot be imported: {error}") from error
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise FairgymError(
-                f"the module {name!r} cannot be imported: {reason_of(error)}"
-            ) from error
-        raise FairgymError(
-            f"there is no module {error.name!r} in the Python path or in the current folder"
-        ) from error
-    except (Exception, SystemExit) as error:
-        raise FairgymError(f"the module {name!r} cannot be imported: {reason_of(error)}") from error
+        know_module(part)
+        try:
+            return importlib.import_module(part)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise
+            missing = error
+    raise FairgymError(
+        f"there is no module {missing.name!r} in the Python path or in the current folder"
+    ) from missing
 
 
 def _check_place(part: str, name: str, outside: Path) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any, TypeVar
 
+from fairgym.core.contract import check_contract
 from fairgym.core.errors import FairgymError
 from fairgym.utils.changes import unknown
-from fairgym.utils.plugins import reason_of
+from fairgym.utils.own_code import know_module, know_name
+from fairgym.utils.plugins import running
 from fairgym.wrappers.augmented import augmented
 
 T = TypeVar("T")
@@ -70,8 +72,10 @@ class Registry:
         """Register an object under a name; a decorator.
 
         Raises:
-            FairgymError: The name is that of a built-in object.
+            FairgymError: The name is no text, or that of a built-in object.
         """
+        if not (isinstance(name, str) and name):
+            raise FairgymError(f"the name of this {self.what} must be text, got {name!r}")
 
         def add(thing: T) -> T:
             module = _module_that_runs()
@@ -84,6 +88,7 @@ class Registry:
             self._things[name] = thing
             self._registered_by[name] = module
             self._installed_by.pop(name, None)
+            know_name(thing, f"the {self.what} {name!r}")
             return thing
 
         return add
@@ -127,6 +132,10 @@ class Registry:
         found_without = name in self._modules() or name in self._installed_by
         return None if found_without else self._registered_by.get(name)
 
+    def is_own(self, name: str) -> bool:
+        """Return whether a loaded object is a user's own, from no module of fairgym."""
+        return not f"{self._registered_by.get(name, '')}.".startswith("fairgym.")
+
     def name_of(self, thing: Any) -> str | None:
         """Return the name of a registered or installed object; None if it has none."""
         path = f"{thing.__module__}:{thing.__qualname__}"
@@ -144,14 +153,12 @@ class Registry:
     def _load(self, name: str, entry: metadata.EntryPoint) -> None:
         """Load an entry point: the class itself, or a module that registers it."""
         source = _distribution(entry)
-        try:
+        with running(f"the {self.what} {name!r} of {source} cannot be loaded"):
+            know_module(entry.module)
             thing = entry.load()
-        except (Exception, SystemExit) as error:
-            raise FairgymError(
-                f"the {self.what} {name!r} of {source} cannot be loaded: {reason_of(error)}"
-            ) from error
         if isinstance(thing, type):
             self._things.setdefault(name, thing)
+            know_name(thing, f"the {self.what} {name!r}")
         if name not in self._things:
             raise FairgymError(
                 f"{source} names {entry.value!r} for the {self.what} {name!r}; an entry point must"
@@ -258,7 +265,9 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
         memory.
 
     Raises:
-        FairgymError: A name, argument or memory is unknown, or a value is invalid.
+        FairgymError: A name, argument or memory is unknown, or a value is invalid. Also if an
+            environment of your own returns something else than it declares
+            (`fairgym.core.contract`).
 
     Examples:
         >>> import fairgym
@@ -275,6 +284,8 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
         if argument not in known:
             raise unknown("argument", argument, known, "its arguments are", f" for {name}")
     env = cls(**shapes)
+    if environments.is_own(name):
+        check_contract(env)
     if memory in ("", NO_MEMORY):
         return env
     if (known := env.spec.memories) and memory not in known:

@@ -151,7 +151,7 @@ def make_update(env: JaxMarlEnv, optimiser: Any) -> Any:
 def main(updates: int) -> list[dict[str, float]]:
     """Train, and print metrics of the episodes that ended in a round of experience."""
     system = fairgym.make("loan_simple", population=100, horizon=25)
-    env = JaxMarlEnv(system, objective="direct-fair", failure_penalty=10.0)
+    env = JaxMarlEnv(system, objective="direct-fair", failure_penalty=0.4)
     keys = jax.random.split(jax.random.key(0), env.num_agents + 2)
     networks = {
         agent: ActorCritic(

@@ -27,7 +27,7 @@ def make_debt_management() -> GymnasiumEnv:
         agent="debt_management",
         fixed={"admissions": 0.5, "disbursement": "first-come"},
         objective="direct-fair",
-        failure_penalty=100.0,
+        failure_penalty=0.25,
     )
 
 

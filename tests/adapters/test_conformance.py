@@ -30,7 +30,9 @@ from fairgym.adapters.gymnasium import GymnasiumEnv
 from fairgym.adapters.pettingzoo import PettingZooEnv
 from fairgym.wrappers import NeverEnds
 
-FORMS = (False, True)
+# Forms of observations that an adapter has, with its arguments.
+FORMS = {"vectors": {}, "dictionaries": {"structured": True}, "scaled": {"scaled": True}}
+SHARED = {**FORMS, "scaled": {"scaled": True, "padded": True}}
 
 
 @pytest.fixture(autouse=True)
@@ -41,11 +43,11 @@ def _few_warnings():
         yield
 
 
-@pytest.mark.parametrize("structured", in_tiers(FORMS, False))
+@pytest.mark.parametrize("form", in_tiers(SHARED, "vectors"))
 @pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
-def test_pettingzoo_suites_pass(name, structured):
+def test_pettingzoo_suites_pass(name, form):
     def make(**settings):
-        return PettingZooEnv(small(name), structured=structured, **settings)
+        return PettingZooEnv(small(name), **SHARED[form], **settings)
 
     parallel_api_test(make(), num_cycles=20)
     parallel_seed_test(make, num_cycles=20)
@@ -64,8 +66,8 @@ def test_pettingzoo_suite_of_cycles_passes(name):
     max_cycles_test(module)
 
 
-@pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
-def test_a_state_is_rendered_as_text(name):
+@pytest.mark.parametrize("name", in_tiers(SYSTEMS, "bank_loans", "loan_simple"))
+def test_a_state_is_rendered_as_text_and_as_a_picture(name):
     def make(render_mode=None) -> Any:
         return parallel_to_aec(PettingZooEnv(small(name), render_mode=render_mode))
 
@@ -75,12 +77,12 @@ def test_a_state_is_rendered_as_text(name):
     assert f"{small(name).name}, step 0 of " in str(env.render())
 
 
-@pytest.mark.parametrize("structured", FORMS)
+@pytest.mark.parametrize("form", in_tiers(FORMS, "vectors"))
 @pytest.mark.parametrize("name", in_tiers(SYSTEMS, *FIRST))
-def test_gymnasium_checker_passes_for_every_agent(name, structured):
+def test_gymnasium_checker_passes_for_every_agent(name, form):
     env = small(name)
     for agent in env.agents:
-        one = GymnasiumEnv(env, agent=agent, structured=structured, render_mode="ansi")
+        one = GymnasiumEnv(env, agent=agent, render_mode="ansi", **FORMS[form])
         check_env(one, skip_render_check=True)
 
 

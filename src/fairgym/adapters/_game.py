@@ -6,16 +6,17 @@ The functions are pure functions of pytrees, shared by all adapters.
 import dataclasses
 import functools
 from collections.abc import Mapping
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from fairgym.adapters._flat import parts_of, within_ends
 from fairgym.algorithms import fixed_actions
 from fairgym.core import (
     AnyPolicy,
-    Entities,
     Environment,
     Params,
     Struct,
@@ -33,7 +34,8 @@ class Play(Struct):
     Attributes:
         state: State of the environment.
         step: Number of steps made.
-        scheme_states: States of the rewarded schemes, per playing agent.
+        scheme_states: States of the rewarded schemes, per objective.
+        paid: Sum of the rewards so far from rates and disparities, per objective.
         hidden: Hidden states of the fixed agents that have one, by name.
         totals: Sums of the components so far, as one flat array; with `lost` they are exact to
             float32 rounding. Flat, because Python passes the state in every step.
@@ -45,6 +47,7 @@ class Play(Struct):
     state: PyTree
     step: Int[Array, ""]
     scheme_states: tuple[dict[str, PyTree], ...]
+    paid: Float[Array, " objectives"]
     hidden: dict[str, PyTree]
     totals: Float[Array, " numbers"]
     lost: Float[Array, " numbers"]
@@ -62,12 +65,15 @@ class Game:
         failure_penalty: Subtracted from every agent's reward in a step in which the episode
             terminates.
         vector_rewards: Whether a reward has one number per term.
+        observed: Numbers of observations: "raw" as the environment gives them, "bounded" to the
+            declared ends, or "scaled" to [0, 1] by them.
     """
 
     env: Environment
     objectives: tuple[tuple[str, Objective], ...]
     failure_penalty: float = 0.0
     vector_rewards: bool = False
+    observed: Literal["raw", "bounded", "scaled"] = "bounded"
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -80,16 +86,12 @@ class Game:
         return (*self.env.spec.terms, *self.env.spec.schemes)
 
     @functools.cached_property
-    def _alone(self) -> tuple[Objective, ...]:
-        """One objective for each number of a vector reward."""
-        return tuple(Objective.weighted(self.env, {name: 1.0}) for name in self.reward_names)
-
-    @property
-    def _rewarded(self) -> tuple[Objective, ...]:
-        """Objectives whose scheme states an episode holds."""
+    def _rewarded(self) -> tuple[tuple[Objective, Objective], ...]:
+        """Each rewarded objective in two: sums over the steps, and rates and disparities."""
+        rewarded = (objective for _, objective in self.objectives)
         if self.vector_rewards:
-            return self._alone
-        return tuple(objective for _, objective in self.objectives)
+            rewarded = (Objective.weighted(self.env, {name: 1.0}) for name in self.reward_names)
+        return tuple(_in_two(objective) for objective in rewarded)
 
     # ---------------------------------------------------------------- pure functions
 
@@ -100,7 +102,8 @@ class Game:
         return Play(
             state=self.env.initial_state(reset_key, params),
             step=jnp.int32(0),
-            scheme_states=tuple(objective.initial(nothing) for objective in self._rewarded),
+            scheme_states=tuple(summed.initial(nothing) for summed, _ in self._rewarded),
+            paid=jnp.zeros((len(self._rewarded),)),
             hidden=first_hidden(policies),
             totals=ravel_pytree(nothing)[0],
             lost=ravel_pytree(nothing)[0],
@@ -125,7 +128,8 @@ class Game:
 
         Returns:
             `(play, rewards, terminated)`: the episode after the step, one reward per playing agent,
-            and whether the episode terminated.
+            and whether the episode terminated. Rewards without penalties add up to the score of the
+            steps so far (`Objective.score`): a rate or disparity pays by how much it changes.
         """
         env = self.env
         observations = env.observe(play.state, params) if policies else {}
@@ -134,30 +138,38 @@ class Game:
         taken = {**actions, **fixed}
         noise = jax.random.fold_in(play.noise_key, play.step)
         state, components, terminated = env.advance(noise, play.state, taken, params)
-        steps = [
-            objective.step(before, components, env.horizon)
-            for objective, before in zip(self._rewarded, play.scheme_states, strict=True)
-        ]
-        rewards = tuple(reward for _, reward in steps)
-        if self.vector_rewards:
-            rewards = (jnp.stack(rewards),) * len(self.objectives)
+        numbers, in_fields = ravel_pytree(components)
+        totals, lost = add_compensated(play.totals, play.lost, numbers)
+        so_far, scheme_states, gains, scores = in_fields(totals + lost), [], [], []
+        for (summed, others), before in zip(self._rewarded, play.scheme_states, strict=True):
+            after, gain = summed.step(before, components)
+            scheme_states.append(after)
+            gains.append(gain)
+            scores.append(others.score(so_far))
+        paid = jnp.stack(scores)
+        rewards = jnp.stack(gains) + (paid - play.paid)
+        by_agent = (rewards,) * len(self.objectives) if self.vector_rewards else tuple(rewards)
         if self.failure_penalty:
-            rewards = tuple(reward - self.failure_penalty * terminated for reward in rewards)
-        totals, lost = add_compensated(play.totals, play.lost, ravel_pytree(components)[0])
+            by_agent = tuple(reward - self.failure_penalty * terminated for reward in by_agent)
         play = play.replace(
             state=state,
             step=play.step + 1,
-            scheme_states=tuple(after for after, _ in steps),
+            scheme_states=tuple(scheme_states),
+            paid=paid,
             hidden=hidden,
             totals=totals,
             lost=lost,
         )
-        return play, rewards, terminated
+        return play, by_agent, terminated
 
     def show(self, params: Params, play: Play) -> dict[str, dict[str, Array]]:
         """Return each playing agent's observation: its non-empty parts by name."""
-        observations = self.env.observe(play.state, params)
-        return {agent: _parts(observations[agent]) for agent in self.agents}
+        seen = self.env.observe(play.state, params)
+        if self.observed == "raw":
+            return {agent: parts_of(seen[agent]) for agent in self.agents}
+        scaled = self.observed == "scaled"
+        spaces = {agent: self.env.observation_space(agent) for agent in self.agents}
+        return {a: parts_of(within_ends(seen[a], s, scaled=scaled)) for a, s in spaces.items()}
 
     def measured(self, params: Params, play: Play) -> dict[str, tuple[Array, Array]]:
         """Return every metric of the episode so far, and whether it is defined."""
@@ -169,10 +181,15 @@ class Game:
         }
 
 
-PARTS = ("features", "present", "context")  # in the order of the flat vector
+def _in_two(objective: Objective) -> tuple[Objective, Objective]:
+    """Return the part whose steps add up to its score, and the part with a score of sums.
 
+    The first has the direct rewards and the schemes, the second the rates and the disparities.
+    """
 
-def _parts(observation: Entities) -> dict[str, Array]:
-    """Return the arrays of an observation by name, without empty ones."""
-    parts = (observation.features, observation.mask.astype(jnp.float32), observation.context)
-    return {name: part for name, part in zip(PARTS, parts, strict=True) if part.size}
+    def only(names: set[str]) -> Objective:
+        weights = {name: weight for name, weight in objective.weights.items() if name in names}
+        return dataclasses.replace(objective, weights=weights)
+
+    ratios = {name for name, metric in objective.metrics.items() if metric.kind != "direct"}
+    return only(set(objective.weights) - ratios), only(ratios)

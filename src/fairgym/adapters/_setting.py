@@ -55,6 +55,8 @@ def set_up(
     fixed: Mapping[str, object] | None = None,
     failure_penalty: float = 0.0,
     vector_rewards: bool = False,
+    scaled: bool = False,
+    structured: bool = False,
 ) -> Setting:
     """Build a game from users' arguments, which are those of `GymnasiumEnv`.
 
@@ -69,6 +71,10 @@ def set_up(
     if vector_rewards and failure_penalty:
         raise FairgymError(
             f"failure_penalty must be 0 with vector_rewards, got {failure_penalty!r}"
+        )
+    if structured and scaled:
+        raise FairgymError(
+            "scaled must be False with structured observations, which keep their units, got True"
         )
     numbers = _params(env, env.default_params, params)
     policies = _policies(env, fixed or {}, numbers)
@@ -97,7 +103,8 @@ def set_up(
                 " weights to an adapter"
             )
     env = measuring(env, aims.values())
-    game = Game(env, tuple(aims.items()), float(failure_penalty), vector_rewards)
+    observed = "raw" if structured else "scaled" if scaled else "bounded"
+    game = Game(env, tuple(aims.items()), float(failure_penalty), vector_rewards, observed)
     return Setting(game, numbers, policies)
 
 

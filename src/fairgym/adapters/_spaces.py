@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from fairgym.adapters._flat import PARTS, Ends, ends_of
+from fairgym.adapters._padding import Padding
 from fairgym.core import ActionSpace, EntitySpace, FairgymError
 
 try:
@@ -15,26 +17,28 @@ except ImportError as error:  # pragma: no cover - needs an installation without
     ) from error
 
 
-def observation_space(space: EntitySpace, *, structured: bool) -> spaces.Space[Any]:
+def observation_space(
+    space: EntitySpace, *, structured: bool = False, scaled: bool = False
+) -> spaces.Space[Any]:
     """Return the space of one vector, or of a dictionary with features, presence and context.
 
-    Boxes are unbounded, because features may lie outside their usual range.
+    A vector has the declared ends of its numbers (`fairgym.adapters._flat.ends_of`). The boxes of a
+    dictionary are unbounded, because its features may lie outside their usual range.
 
     Args:
         space: The declared space.
         structured: Whether to return the dictionary.
+        scaled: Whether the vector is scaled to [0, 1].
     """
-    shapes = {
-        "features": (space.capacity, len(space.features)),
-        "present": (space.capacity,),
-        "context": (len(space.context),),
-    }
     if not structured:
-        return _box(-np.inf, np.inf, (sum(int(np.prod(shape)) for shape in shapes.values()),))
+        return _between(ends_of(space, scaled=scaled))
+    shapes = ((space.capacity, len(space.features)), (space.capacity,), (len(space.context),))
     parts: dict[str, spaces.Space[Any]] = {
-        n: _box(-np.inf, np.inf, shape) for n, shape in shapes.items() if np.prod(shape)
+        name: _box(-np.inf, np.inf, shape)
+        for name, shape in zip(PARTS, shapes, strict=True)
+        if np.prod(shape)
     }
-    parts["present"] = _box(0.0, 1.0, shapes["present"])
+    parts["present"] = _box(0.0, 1.0, (space.capacity,))
     return spaces.Dict({"observation": spaces.Dict(parts)})
 
 
@@ -49,6 +53,13 @@ def action_space(space: ActionSpace) -> spaces.Space[Any]:
     return _box(0.0, 1.0, space.shape)
 
 
+def padded_spaces(padding: Padding, *, scaled: bool) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
+    """Return the spaces of everybody's padded observations and actions."""
+    size = padding.action_size
+    acted = spaces.Discrete(size) if padding.discrete else _box(0.0, 1.0, (size,))
+    return _between(padding.ends(scaled=scaled)), acted
+
+
 def reward_space(names: tuple[str, ...]) -> spaces.Space[Any]:
     """Return the space of vectors with one number per name."""
     return _box(-np.inf, np.inf, (len(names),))
@@ -56,3 +67,8 @@ def reward_space(names: tuple[str, ...]) -> spaces.Space[Any]:
 
 def _box(low: float, high: float, shape: tuple[int, ...]) -> spaces.Box:
     return spaces.Box(low, high, shape, np.float32)
+
+
+def _between(ends: Ends) -> spaces.Box:
+    low, high = ends
+    return spaces.Box(low, high, dtype=np.float32)

@@ -8,9 +8,11 @@ one, with arguments of the environment and of `GymnasiumEnv`. Without the import
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from jaxtyping import PyTree
 
 from fairgym.adapters import _spaces  # first: its error says what to install
+from fairgym.adapters._picture import check_render_mode
 from fairgym.adapters._setting import check_fixed, environment_of, made, set_up
 from fairgym.adapters._table import Table
 from fairgym.core import Environment, FairgymError, Params, require_agent
@@ -28,8 +30,14 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     reset automatically (autoreset mode "disabled"); Gymnasium's vector environments add their own
     reset. When an episode ends, `info` has its "metrics" by name.
 
-    Rewards are those of fairgym's own learners (`Objective.step`): the weighted terms of a step, on
-    the scale of the objective of a whole episode of such steps.
+    Numbers of a vector lie within the declared ends of their features, which are those of the
+    space; what lies outside is set to the end. Rows of people include 0, which empty rows hold.
+
+    The rewards of an episode add up to the score of its objective (`Objective.score`), less
+    penalties. A direct reward or scheme pays what a step adds to it; a rate or disparity pays by
+    how much the step changes that of the episode so far.
+
+    A pickle or deep copy goes on with the same episode.
 
     Args:
         env: Environment, or the name of one.
@@ -42,9 +50,12 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         params: Parameters of the environment that differ from its defaults, by name.
         failure_penalty: Subtracted from the reward in a step in which the episode terminates.
         vector_rewards: Whether rewards have one number per term (`reward_names`), as in
-            MO-Gymnasium; the objective is then ignored.
-        structured: Whether observations are {"observation": {"features", "present", "context"}}.
-        render_mode: "ansi", or None.
+            MO-Gymnasium; the objective is then ignored. Only then there is a `reward_space`.
+        structured: Whether observations are {"observation": {"features", "present", "context"}},
+            with the environment's own numbers and unbounded spaces.
+        scaled: Whether observations are scaled to [0, 1] by the declared ends of their features. A
+            feature of which an end is infinite keeps its unit.
+        render_mode: "ansi" for text, "rgb_array" for a picture (needs matplotlib), or None.
         max_cycles: Largest number of steps of an episode; the horizon if None.
 
     Raises:
@@ -65,7 +76,10 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         (('group', 'qualification_score'), (62,), False)
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 4,
+    }
 
     def __init__(
         self,
@@ -78,9 +92,11 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         failure_penalty: float = 0.0,
         vector_rewards: bool = False,
         structured: bool = False,
+        scaled: bool = False,
         render_mode: str | None = None,
         max_cycles: int | None = None,
     ) -> None:
+        check_render_mode(render_mode, self.metadata["render_modes"])
         env = environment_of(env)
         fixed = {} if fixed is None else fixed
         check_fixed(env, fixed)
@@ -101,18 +117,23 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
                 fixed=fixed,
                 failure_penalty=failure_penalty,
                 vector_rewards=vector_rewards,
+                scaled=scaled,
+                structured=structured,
             ),
             max_cycles,
             structured=structured,
         )
         self.agent = agent
         space = self._table.game.env.observation_space(agent)
-        self.observation_space = _spaces.observation_space(space, structured=structured)
+        self.observation_space = _spaces.observation_space(
+            space, structured=structured, scaled=scaled
+        )
         self.action_space = _spaces.action_space(self._table.game.env.action_space(agent))
         self.feature_names = tuple(feature.name for feature in space.features)
         self.context_names = tuple(feature.name for feature in space.context)
         self.reward_names = self._table.game.reward_names
-        self.reward_space = _spaces.reward_space(self.reward_names)
+        if vector_rewards:  # otherwise clients would take rewards for vectors
+            self.reward_space = _spaces.reward_space(self.reward_names)
         self.render_mode = render_mode
 
     @property
@@ -155,9 +176,9 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         observations, rewards, terminated, truncated = table.step({self.agent: action})
         return observations[self.agent], rewards[self.agent], terminated, truncated, table.info()
 
-    def render(self) -> str | None:  # type: ignore[override]
-        """Return the state as text if `render_mode` is "ansi"."""
-        return self._table.text() if self.render_mode == "ansi" else None
+    def render(self) -> str | np.ndarray | None:  # type: ignore[override]
+        """Return the state as text ("ansi") or as a picture ("rgb_array"), by `render_mode`."""
+        return self._table.rendered(self.render_mode)
 
 
 def make_env(name: str, **settings: Any) -> GymnasiumEnv:
@@ -167,13 +188,34 @@ def make_env(name: str, **settings: Any) -> GymnasiumEnv:
         name: As for `fairgym.make`.
         **settings: Arguments of `GymnasiumEnv` and of the environment (population, horizon, ...).
     """
-    return made(GymnasiumEnv, name, settings)
+    env = made(GymnasiumEnv, name, settings)
+    # `gymnasium.make` reads the time limit of its wrapper from here after this function, so that it
+    # follows a `horizon` that is not the default.
+    if entry := gymnasium.registry.get(_id(name)):
+        entry.max_episode_steps = env.environment.horizon
+    return env
+
+
+# `gymnasium.make` reads the render modes of what makes the environment.
+make_env.metadata = GymnasiumEnv.metadata  # type: ignore[attr-defined]
+
+
+def _id(name: str) -> str:
+    return f"fairgym/{name}-v0"
 
 
 def _register() -> None:
     for name in environments.names():
-        entry = f"{__name__}:{make_env.__name__}"
-        gymnasium.register(f"fairgym/{name}-v0", entry_point=entry, kwargs={"name": name})
+        try:
+            horizon = getattr(environments.get(name), "horizon", None)
+        except FairgymError:  # a distribution that cannot be loaded; making it says why
+            horizon = None
+        gymnasium.register(
+            _id(name),
+            entry_point=f"{__name__}:{make_env.__name__}",
+            max_episode_steps=horizon if isinstance(horizon, int) else None,
+            kwargs={"name": name},
+        )
 
 
 _register()

@@ -115,7 +115,8 @@ def make_update(env: JaxMarlEnv, optimiser: Any) -> Any:
             observations, states, rewards, dones, infos = jax.vmap(env.step)(keys, states, actions)
             done = dones["__all__"].astype(jnp.float32)
             remembered = {a: Transition._make([*acted[a], rewards[a], done]) for a in env.agents}
-            return (observations, states), (remembered, infos["metrics"], done)
+            metrics = {name: x[:, 0] for name, x in infos["metrics"].items()}  # equal for all
+            return (observations, states), (remembered, metrics, done)
 
         keys = jax.random.split(key, NUM_STEPS + 1)
         (observations, states), (steps, metrics, done) = jax.lax.scan(

@@ -82,6 +82,7 @@ def test_central_names_have_an_example():
 # Programs of other parts, whose tests say the same: in the full tier.
 DEAR = {
     "fairgym.adapters.gymnasium.GymnasiumEnv",
+    "fairgym.adapters.gymnax.GymnaxEnv",
     "fairgym.adapters.jaxmarl.JaxMarlEnv",
     "fairgym.adapters.pettingzoo.PettingZooEnv",
     "fairgym.core.components.Memory",

@@ -256,12 +256,14 @@ def test_the_page_for_users_of_ml_fairness_gym_shows_code_that_runs():
 
 @pytest.mark.full
 def test_the_page_on_adapters_shows_code_that_runs(capsys):
-    """Its three pieces follow each other."""
+    """Its four pieces follow each other."""
     exec(page("adapters", {}), {"__name__": "page"})
-    shape, profit, envs = capsys.readouterr().out.splitlines()
+    shape, profit, everybody, one = capsys.readouterr().out.splitlines()
     width = 200 * 17 + 2  # sixteen features and the mark of a person, the context
     assert shape.startswith(f"({width},)") and profit in ("True", "False")
-    assert envs == "8 admissions"
+    code = "('is:admissions', 'is:disbursement', 'is:debt_management')"
+    assert everybody == f"(8, {100 * 3 + 2 + 3}) {code}"
+    assert one.endswith(",) 10")
 
 
 @pytest.mark.full

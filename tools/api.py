@@ -205,7 +205,7 @@ PAGES = {
     "adapters": Page(
         "fairgym.adapters",
         "Environments for learners of other libraries: [how to use them](../adapters.md).",
-        {"Libraries": _in("adapters", "gymnasium pettingzoo jaxmarl")},
+        {"Libraries": _in("adapters", "gymnasium pettingzoo jaxmarl gymnax")},
     ),
     "testing": Page(
         "fairgym.testing",

@@ -143,6 +143,33 @@ def check_fixed(env: Environment, fixed: object) -> None:
         require_agent(env, agent)
 
 
+def one_agent(
+    env: Environment, agent: str | None, fixed: Mapping[str, object] | None
+) -> tuple[str, dict[str, object]]:
+    """Return the agent that learns, and policies of all others.
+
+    Args:
+        env: The environment.
+        agent: Its name; None for the first agent that is not in `fixed`.
+        fixed: Policies of other agents; missing ones act as in the first baseline.
+
+    Raises:
+        FairgymError: If an agent is unknown, or `fixed` has the one that learns.
+    """
+    fixed = {} if fixed is None else fixed
+    check_fixed(env, fixed)
+    if agent is None:
+        agent = next((a for a in env.agents if a not in fixed), env.agents[0])
+    require_agent(env, agent)
+    if agent in fixed:
+        raise FairgymError(
+            f"fixed has {agent!r}, the agent that learns; give policies of the others only"
+        )
+    others = next(iter(env.spec.baselines.values()))
+    missing = {a: others[a] for a in env.agents if a != agent and a not in fixed}
+    return agent, missing | dict(fixed)
+
+
 def _policies(env: Environment, fixed: Mapping[str, Any], params: Params) -> dict[str, Any]:
     """Return policies by agent; specifications are built, policies kept as they are."""
     check_fixed(env, fixed)

@@ -13,9 +13,9 @@ from jaxtyping import PyTree
 
 from fairgym.adapters import _spaces  # first: its error says what to install
 from fairgym.adapters._picture import check_render_mode
-from fairgym.adapters._setting import check_fixed, environment_of, made, set_up
+from fairgym.adapters._setting import environment_of, made, one_agent, set_up
 from fairgym.adapters._table import Table
-from fairgym.core import Environment, FairgymError, Params, require_agent
+from fairgym.core import Environment, FairgymError, Params
 from fairgym.utils.registry import environments
 
 import gymnasium  # isort: skip
@@ -98,23 +98,13 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     ) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
         env = environment_of(env)
-        fixed = {} if fixed is None else fixed
-        check_fixed(env, fixed)
-        if agent is None:
-            agent = next((a for a in env.agents if a not in fixed), env.agents[0])
-        require_agent(env, agent)
-        if agent in fixed:
-            raise FairgymError(
-                f"fixed has {agent!r}, the agent that learns; give policies of the others only"
-            )
-        others = next(iter(env.spec.baselines.values()))
-        fixed = {a: others[a] for a in env.agents if a != agent and a not in fixed} | dict(fixed)
+        self.agent, others = one_agent(env, agent, fixed)
         self._table = Table(
             set_up(
                 env,
                 params=params,
                 objective=objective,
-                fixed=fixed,
+                fixed=others,
                 failure_penalty=failure_penalty,
                 vector_rewards=vector_rewards,
                 scaled=scaled,
@@ -123,12 +113,11 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
             max_cycles,
             structured=structured,
         )
-        self.agent = agent
-        space = self._table.game.env.observation_space(agent)
+        space = self._table.game.env.observation_space(self.agent)
         self.observation_space = _spaces.observation_space(
             space, structured=structured, scaled=scaled
         )
-        self.action_space = _spaces.action_space(self._table.game.env.action_space(agent))
+        self.action_space = _spaces.action_space(self._table.game.env.action_space(self.agent))
         self.feature_names = tuple(feature.name for feature in space.features)
         self.context_names = tuple(feature.name for feature in space.context)
         self.reward_names = self._table.game.reward_names

@@ -1,77 +1,30 @@
 """JaxMARL interface: pure functions of a state that can be jitted, vmapped and scanned.
 
-The interface is that of `jaxmarl.environments.MultiAgentEnv`; the package is not needed.
+The interface is that of `jaxmarl.environments.MultiAgentEnv`. The package is not needed; where it
+can be imported, `JaxMarlEnv` is a `MultiAgentEnv` and its spaces are JaxMARL's.
 """
 
-import dataclasses
 import functools
-import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from fairgym.adapters._game import Play
+from fairgym.adapters._padding import Padding
+from fairgym.adapters._pure import Box, Discrete, Pure, installed, typed
 from fairgym.adapters._setting import set_up
 from fairgym.core import Environment, Params, Struct
 
-
-@dataclasses.dataclass(frozen=True)
-class Box:
-    """Space of numbers between two bounds.
-
-    Attributes:
-        low: Lower bound.
-        high: Upper bound.
-        shape: Shape of an array.
-        dtype: Type of its numbers.
-    """
-
-    low: float
-    high: float
-    shape: tuple[int, ...]
-    dtype: Any = jnp.float32
-
-    def sample(self, rng: PRNGKeyArray) -> Array:
-        """Sample uniformly; missing bounds are replaced by -1 and 1."""
-        low = self.low if math.isfinite(self.low) else -1.0
-        high = self.high if math.isfinite(self.high) else 1.0
-        return jax.random.uniform(rng, self.shape, self.dtype, low, high)
-
-    def contains(self, x: Array) -> Bool[Array, ""]:
-        """Return whether all numbers are within the bounds."""
-        return jnp.all((x >= self.low) & (x <= self.high))
-
-
-@dataclasses.dataclass(frozen=True)
-class Discrete:
-    """Space of the number of an option.
-
-    Attributes:
-        n: Number of options.
-    """
-
-    n: int
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one action: `()`."""
-        return ()
-
-    @property
-    def dtype(self) -> PyTree:
-        """Type of an action."""
-        return jnp.int32
-
-    def sample(self, rng: PRNGKeyArray) -> Int[Array, ""]:
-        """Sample uniformly."""
-        return jax.random.randint(rng, (), 0, self.n)
-
-    def contains(self, x: Array) -> Bool[Array, ""]:
-        """Return whether there is such an option."""
-        return (x >= 0) & (x < self.n)
+if TYPE_CHECKING:
+    _Base = object
+else:
+    _Base = getattr(installed("jaxmarl.environments.multi_agent_env"), "MultiAgentEnv", object)
+_spaces = installed("jaxmarl.environments.spaces")
+_BOX: type[Any] = getattr(_spaces, "Box", Box)
+_DISCRETE: type[Any] = getattr(_spaces, "Discrete", Discrete)
 
 
 class JaxMarlState(Struct):
@@ -94,11 +47,11 @@ class JaxMarlState(Struct):
         return self.play.step
 
 
-class JaxMarlEnv:
+class JaxMarlEnv(_Base):
     """An environment with JaxMARL's interface.
 
     Observations, actions and rewards are those of `fairgym.adapters.gymnasium.GymnasiumEnv`, for
-    each agent. Actions outside their spaces are clipped.
+    each agent. Actions outside their spaces are clipped; those of a wrong shape are refused.
 
     Args:
         env: Environment, or the name of one.
@@ -107,10 +60,14 @@ class JaxMarlEnv:
         objectives: Objectives of single agents: agent -> objective.
         params: As for `GymnasiumEnv`.
         failure_penalty: As for `GymnasiumEnv`.
+        scaled: As for `GymnasiumEnv`.
         vector_rewards: Whether rewards have one number per term (`reward_names`).
+        padded: Whether all agents have equal spaces, as for
+            `fairgym.adapters.pettingzoo.PettingZooEnv`; JaxMARL's learners share one network.
 
     Raises:
-        FairgymError: If an argument is unknown or out of its range.
+        FairgymError: If an argument is unknown or out of its range, or `padded` agents have both
+            options and numbers as actions.
 
     Examples:
         >>> import fairgym, jax
@@ -135,43 +92,45 @@ class JaxMarlEnv:
         objectives: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | Params | None = None,
         failure_penalty: float = 0.0,
+        scaled: bool = False,
         vector_rewards: bool = False,
+        padded: bool = False,
     ) -> None:
-        self._setting = set_up(
+        setting = set_up(
             env,
             params=params,
             objective=objective,
             objectives=objectives,
             fixed=fixed,
             failure_penalty=failure_penalty,
+            scaled=scaled,
             vector_rewards=vector_rewards,
         )
-        self._game = game = self._setting.game
+        game = setting.game
+        self._pure = pure = Pure(setting, Padding.of(game.env, game.agents) if padded else None)
         self.agents = list(game.agents)
         self.num_agents = len(self.agents)
         self.reward_names = game.reward_names
-        self.observation_spaces: dict[str, Box] = {}
-        self.action_spaces: dict[str, Box | Discrete] = {}
-        self.feature_names: dict[str, tuple[str, ...]] = {}
-        self.context_names: dict[str, tuple[str, ...]] = {}
-        for agent in self.agents:
-            observed, space = game.env.observation_space(agent), game.env.action_space(agent)
-            size = observed.capacity * (len(observed.features) + 1) + len(observed.context)
-            self.observation_spaces[agent] = Box(-jnp.inf, jnp.inf, (size,))
-            choice = Discrete(len(space.elements)) if space.discrete else None
-            self.action_spaces[agent] = choice or Box(0.0, 1.0, space.shape)
-            self.feature_names[agent] = tuple(feature.name for feature in observed.features)
-            self.context_names[agent] = tuple(feature.name for feature in observed.context)
+        self.observation_spaces = {a: pure.observation_space(a, _BOX) for a in self.agents}
+        self.action_spaces = {a: pure.action_space(a, _BOX, _DISCRETE) for a in self.agents}
+        observed = {agent: game.env.observation_space(agent) for agent in self.agents}
+        self.feature_names = {a: tuple(f.name for f in o.features) for a, o in observed.items()}
+        self.context_names = {a: tuple(f.name for f in o.context) for a, o in observed.items()}
 
     @property
     def name(self) -> str:
         """Name of the environment."""
-        return self._game.env.name
+        return self.environment.name
 
     @property
     def environment(self) -> Environment:
         """The fairgym environment."""
-        return self._game.env
+        return self._pure.setting.game.env
+
+    @property
+    def observation_names(self) -> dict[str, tuple[str, ...]]:
+        """Name of each number of each agent's observation, as of `PettingZooEnv`."""
+        return self._pure.observation_names
 
     @property
     def agent_classes(self) -> dict[str, list[str]]:
@@ -197,8 +156,8 @@ class JaxMarlEnv:
             params: Parameters of the environment (`environment.default_params`), stored in the
                 state; those of the constructor if None.
         """
-        params = self._setting.params if params is None else params
-        play = self._game.start(params, self._setting.policies, _typed(key))
+        params = self._pure.setting.params if params is None else params
+        play = self._pure.start(params, typed(key))
         state = JaxMarlState(play=play, params=params, done=jnp.array(False))
         return self.get_obs(state), state
 
@@ -217,15 +176,20 @@ class JaxMarlEnv:
         Args:
             key: A JAX key.
             state: As returned by `reset` or this function.
-            actions: One array per agent.
+            actions: One array per agent. One number is taken in any shape.
             reset_state: First state of a new episode; a reset with the same parameters if None.
 
         Returns:
             `(observations, state, rewards, dones, infos)`; `dones["__all__"]` is True if the
             episode has ended. In `infos`, "terminated" is False for a truncated episode, and
-            "metrics" has every metric of the episode up to the step (0 if undefined).
+            "metrics" has every metric of the episode up to the step (0 if undefined). Both are
+            those of the whole episode, repeated for each agent: JaxMARL's learners expect arrays
+            of shape `(num_agents,)`.
+
+        Raises:
+            FairgymError: If an action is missing or has the wrong shape, or an agent does not play.
         """
-        step_key, reset_key = jax.random.split(_typed(key))
+        step_key, reset_key = jax.random.split(typed(key))
         _, after, rewards, dones, infos = self.step_env(step_key, state, actions)
         first = self.reset(reset_key, state.params)[1] if reset_state is None else reset_state
         kept = jax.tree.map(lambda x, y: jnp.where(dones["__all__"], x, y), first, after)
@@ -237,44 +201,23 @@ class JaxMarlEnv:
         dict[str, PyTree], JaxMarlState, dict[str, PyTree], dict[str, PyTree], dict[str, PyTree]
     ]:
         """Make one step as `step` does, without beginning a new episode."""
-        policy_key, noise_key = jax.random.split(_typed(key))
-        play = state.play.replace(policy_key=policy_key, noise_key=noise_key)
-        policies = self._setting.policies
-        play, rewards, terminated = self._game.go_on(state.params, policies, play, actions)
-        done = terminated | (play.step >= self._game.env.horizon)
+        play, rewards, terminated = self._pure.go_on(typed(key), state.params, state.play, actions)
+        done = terminated | (play.step >= self.environment.horizon)
         after = state.replace(play=play, done=done)
-        infos = {
-            "terminated": terminated,
-            "metrics": {
-                name: jnp.where(defined, value, 0.0)
-                for name, (value, defined) in self._game.measured(state.params, play).items()
-            },
-        }
-        return (
-            self.get_obs(after),
-            after,
-            dict(zip(self.agents, rewards, strict=True)),
-            dict.fromkeys((*self.agents, "__all__"), done),
-            infos,
-        )
+        of_all = {"terminated": terminated, "metrics": self._pure.metrics(state.params, play)}
+        infos = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.num_agents,)), of_all)
+        dones = dict.fromkeys((*self.agents, "__all__"), done)
+        return self.get_obs(after), after, rewards, dones, infos
 
     def get_obs(self, state: JaxMarlState) -> dict[str, Array]:
         """Return each agent's observation of a state."""
-        shown = self._game.show(state.params, state.play)
-        return {
-            agent: jnp.concatenate([part.reshape(-1) for part in parts.values()])
-            for agent, parts in shown.items()
-        }
+        return self._pure.observations(state.params, state.play)
 
     def get_avail_actions(self, state: JaxMarlState) -> dict[str, Array]:
-        """Return which options are available: all of them, for agents that choose an option."""
+        """Return which options are available: all of an agent's own, for agents that choose one."""
+        own = {agent: self.environment.action_space(agent) for agent in self.agents}
         return {
-            agent: jnp.ones(space.n, bool)
-            for agent, space in self.action_spaces.items()
-            if isinstance(space, Discrete)
+            agent: jnp.arange(self.action_spaces[agent].n) < len(space.elements)
+            for agent, space in own.items()
+            if space.discrete
         }
-
-
-def _typed(key: PRNGKeyArray) -> PRNGKeyArray:
-    """Return a new-style key from a key of either style."""
-    return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)

@@ -27,6 +27,8 @@ WRAPPERS = {
     "nan_zeros_v0": supersuit.nan_zeros_v0,
     "sticky_actions_v0": lambda env: supersuit.sticky_actions_v0(env, 0.5),
 }
+# The indicator has the size of the largest end, in a space with the smallest one: equal ends.
+SETTINGS = {"agent_indicator_v0": {"scaled": True}}
 runs: dict[str, list[str]] = {}
 
 
@@ -49,7 +51,7 @@ def play(name, wrapper, env):
 
 for name in SEVERAL:
     for wrapper, wrapped in WRAPPERS.items():
-        play(name, wrapper, wrapped(PettingZooEnv(small(name))))
+        play(name, wrapper, wrapped(PettingZooEnv(small(name), **SETTINGS.get(wrapper, {}))))
         runs.setdefault(wrapper, []).append(name)
     for padded in (False, True):
         env = PettingZooEnv(small(name), padded=padded)
@@ -66,4 +68,4 @@ for name in SEVERAL:
             assert np.isfinite(rewards).all()
     runs.setdefault("concat_vec_envs_v1", []).append(name)
 
-report("SuperSuit", "supersuit", {f"{len(runs)} wrappers ({', '.join(runs)})": list(SEVERAL)})
+report("SuperSuit", "supersuit", runs)

@@ -32,7 +32,10 @@ def report(client: str, package: str, runs: dict[str, list[str]], source: str = 
         runs: Systems by what was run on them.
         source: What else was run than the package, such as programs of its repository.
     """
-    parts = "; ".join(f"{what}: {', '.join(systems)}" for what, systems in runs.items())
+    together: dict[str, list[str]] = {}
+    for what, systems in runs.items():
+        together.setdefault(", ".join(systems), []).append(what)
+    parts = "; ".join(f"{', '.join(whats)}: {systems}" for systems, whats in together.items())
     print(f"{client} | {version(package)}{source} | {parts}")
 
 

@@ -124,11 +124,9 @@ class Padding:
         size = self._sizes[agent]
         if not self.discrete:
             return cast(Numbers, flat[:size])
-        return (
-            jnp.minimum(flat, size - 1)
-            if isinstance(flat, jax.Array)
-            else np.minimum(flat, size - 1)
-        )
+        if isinstance(flat, jax.Array):
+            return cast(Numbers, jnp.minimum(flat, size - 1))
+        return cast(Numbers, np.asarray(np.minimum(flat, size - 1)))
 
     @functools.cached_property
     def _sizes(self) -> dict[str, int]:

@@ -39,7 +39,7 @@ def train(settings, name, what):
     runs.setdefault(what, []).append(name)
 
 
-ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
 for name in (*DISCRETE, *CONTINUOUS):
     register_env(name, lambda _, name=name: GymnasiumEnv(small(name)))
     train(config().environment(name), name, "PPO")

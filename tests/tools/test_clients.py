@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-import clients
 import pytest
 import yaml
+
+import clients
 
 ROOT = Path(__file__).parents[2]
 NAMES = clients.names()

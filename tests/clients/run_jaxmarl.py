@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import jaxmarl
 from jaxmarl.environments import MultiAgentEnv
 from jaxmarl.wrappers.baselines import CTRolloutManager, LogWrapper
-from small import DISCRETE, SEVERAL, STEPS, report, repository, small
+from small import DISCRETE, SEVERAL, STEPS, ran, report, repository, small
 
 from fairgym.adapters.jaxmarl import JaxMarlEnv
 
@@ -92,7 +92,7 @@ def logged(name):
     seen, rewards, ended = play(jax.random.PRNGKey(0))
     assert finite((seen, rewards)) and int(ended.sum()) >= 3 * ENVS * env.num_agents
     assert name not in SEVERAL or len({x.shape for x in seen.values()}) == 1, "of one size"
-    runs.setdefault("LogWrapper", []).append(name)
+    ran(runs, "LogWrapper", name)
 
 
 for name in (*DISCRETE, *SEVERAL):
@@ -108,7 +108,7 @@ for name in DISCRETE:
         assert seen[manager.agents[0]].shape == (ENVS, manager.obs_size)
         assert finite((seen, rewards))
     assert dones["__all__"].all()
-    runs.setdefault("CTRolloutManager", []).append(name)
+    ran(runs, "CTRolloutManager", name)
 
 if source:
     os.environ["WANDB_MODE"] = "disabled"
@@ -123,12 +123,12 @@ if source:
             key
         )
         assert finite(trained["metrics"])
-        runs.setdefault("ippo_ff_mpe.py", []).append(name)
+        ran(runs, "ippo_ff_mpe.py", name)
         mappo = program("MAPPO", "mappo_rnn_mpe").make_train({**MAPPO, "ENV_KWARGS": {}})
         assert finite(jax.jit(mappo)(key)["runner_state"][0][0][0].params)
-        runs.setdefault("mappo_rnn_mpe.py", []).append(name)
+        ran(runs, "mappo_rnn_mpe.py", name)
         iql = program("QLearning", "iql_rnn").make_train(dict(IQL), LogWrapper(env))
         assert finite(jax.jit(iql)(key)["runner_state"][0].params)
-        runs.setdefault("iql_rnn.py", []).append(name)
+        ran(runs, "iql_rnn.py", name)
 
 report("JaxMARL", "jaxmarl", runs, words)

@@ -10,7 +10,7 @@ from mo_gymnasium.wrappers import (
     MORecordEpisodeStatistics,
 )
 from mo_gymnasium.wrappers.vector import MOSyncVectorEnv
-from small import CONTINUOUS, DISCRETE, PEOPLE, STEPS, report
+from small import CONTINUOUS, DISCRETE, PEOPLE, STEPS, ran, report
 
 import fairgym.adapters.gymnasium  # noqa: F401 - registers the names
 
@@ -44,7 +44,7 @@ for name in (*DISCRETE, *CONTINUOUS):
             over = terminated or truncated
         if wrapper == "MORecordEpisodeStatistics":
             assert np.shape(info["episode"]["r"]) == (len(terms),)
-        runs.setdefault(wrapper, []).append(name)
+        ran(runs, wrapper, name)
     several = MOSyncVectorEnv([lambda name=name: make(name)] * 2)
     several.action_space.seed(0)
     several.reset(seed=0)
@@ -52,6 +52,6 @@ for name in (*DISCRETE, *CONTINUOUS):
         _, rewards, *_ = several.step(several.action_space.sample())
         assert rewards.shape == (2, len(terms)) and np.isfinite(rewards).all()
     several.close()
-    runs.setdefault("MOSyncVectorEnv", []).append(name)
+    ran(runs, "MOSyncVectorEnv", name)
 
 report("MO-Gymnasium", "mo-gymnasium", runs)

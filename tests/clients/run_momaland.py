@@ -11,7 +11,7 @@ from momaland.utils.parallel_wrappers import (
     NormalizeReward,
     RecordEpisodeStatistics,
 )
-from small import SEVERAL, report, small
+from small import SEVERAL, ran, report, small
 
 from fairgym.adapters.pettingzoo import PettingZooEnv
 
@@ -39,7 +39,7 @@ for name in SEVERAL:
     turns = mo_parallel_to_aec(vector(name))
     api_test(turns, num_cycles=20)
     assert all(turns.reward_space(agent).shape == (terms,) for agent in turns.possible_agents)
-    runs.setdefault("mo_parallel_to_aec and api_test", []).append(name)
+    ran(runs, "mo_parallel_to_aec and api_test", name)
 
     for kind in ("sum", "average"):
         # it takes the ends of the first number for all of them
@@ -52,17 +52,17 @@ for name in SEVERAL:
             assert central.observation_space.contains(seen.astype(np.float32))
             assert reward.shape == (terms,) and np.isfinite(reward).all()
             over = terminated or truncated
-    runs.setdefault("CentraliseAgent", []).append(name)
+    ran(runs, "CentraliseAgent", name)
 
     weights = np.full(terms, 1.0 / terms)
     agents = vector(name).possible_agents
     linear = LinearizeReward(vector(name), dict.fromkeys(agents, weights))
     assert all(np.shape(reward) == () for one in play(linear) for reward in one.values())
-    runs.setdefault("LinearizeReward", []).append(name)
+    ran(runs, "LinearizeReward", name)
     normal = NormalizeReward(vector(name), agents[0], 0)
     assert all(np.isfinite(reward).all() for one in play(normal) for reward in one.values())
-    runs.setdefault("NormalizeReward", []).append(name)
+    ran(runs, "NormalizeReward", name)
     play(RecordEpisodeStatistics(vector(name)))
-    runs.setdefault("RecordEpisodeStatistics", []).append(name)
+    ran(runs, "RecordEpisodeStatistics", name)
 
 report("MOMAland", "momaland", runs)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnax.wrappers.purerl import FlattenObservationWrapper, LogWrapper
-from small import CONTINUOUS, DISCRETE, STEPS, report, repository, small
+from small import CONTINUOUS, DISCRETE, STEPS, ran, report, repository, small
 
 from fairgym.adapters.gymnax import GymnaxEnv
 
@@ -45,7 +45,7 @@ if source:
         metrics = jax.jit(train)(jax.random.PRNGKey(0))["metrics"]
         assert metrics["returned_episode"].sum() == 2 * 4 * 4, "every episode ends"
         assert np.isfinite(metrics["returned_episode_returns"]).all()
-        runs.setdefault("ppo.py of its repository", []).append(name)
+        ran(runs, "ppo.py of its repository", name)
 
 
 def wrapped(name):
@@ -69,7 +69,7 @@ def wrapped(name):
 
     rewards, ended = play(jax.random.PRNGKey(0))
     assert jnp.isfinite(rewards).all() and int(ended.sum()) >= 3 * envs
-    runs.setdefault("its wrappers in gymnax", []).append(name)
+    ran(runs, "its wrappers in gymnax", name)
 
 
 for name in (*DISCRETE, *CONTINUOUS):

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 from rejax import DQN, PPO, SAC
-from small import CONTINUOUS, DISCRETE, STEPS, report, small
+from small import CONTINUOUS, DISCRETE, STEPS, ran, report, small
 
 from fairgym.adapters.gymnax import GymnaxEnv
 
@@ -30,7 +30,7 @@ def train(algorithm, name, **settings):
         )
     ]
     assert any(changed), "it has learned something"
-    runs.setdefault(algorithm.__name__, []).append(name)
+    ran(runs, algorithm.__name__, name)
 
 
 small_buffer = {"buffer_size": 256, "fill_buffer": 16, "batch_size": 8}

@@ -2,14 +2,14 @@
 
 import os
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 import numpy as np
 import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
 from ray.tune.registry import register_env
-from small import CONTINUOUS, DISCRETE, SEVERAL, STEPS, report, small
+from small import CONTINUOUS, DISCRETE, SEVERAL, STEPS, ran, report, small
 
 from fairgym.adapters.gymnasium import GymnasiumEnv
 from fairgym.adapters.pettingzoo import PettingZooEnv
@@ -36,7 +36,7 @@ def train(settings, name, what):
     returns = result["env_runners"]["episode_return_mean"]
     assert np.isfinite(returns), "episodes ended, and their returns are numbers"
     algorithm.stop()
-    runs.setdefault(what, []).append(name)
+    ran(runs, what, name)
 
 
 ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from small import CONTINUOUS, DISCRETE, STEPS, report, small
+from small import CONTINUOUS, DISCRETE, STEPS, ran, report, small
 from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
@@ -27,7 +27,7 @@ def learn(kind, name, **settings):
         seen, reward, done, _ = env.step(model.predict(seen)[0])
         assert np.isfinite(seen).all() and np.isfinite(reward).all()
         ended = bool(done[0])
-    runs.setdefault(kind.__name__, []).append(name)
+    ran(runs, kind.__name__, name)
 
 
 for name in (*DISCRETE, *CONTINUOUS):

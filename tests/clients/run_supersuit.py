@@ -2,7 +2,7 @@
 
 import numpy as np
 import supersuit
-from small import SEVERAL, STEPS, report, small
+from small import SEVERAL, STEPS, ran, report, small
 
 from fairgym.adapters.pettingzoo import PettingZooEnv
 
@@ -52,7 +52,7 @@ def play(name, wrapper, env):
 for name in SEVERAL:
     for wrapper, wrapped in WRAPPERS.items():
         play(name, wrapper, wrapped(PettingZooEnv(small(name), **SETTINGS.get(wrapper, {}))))
-        runs.setdefault(wrapper, []).append(name)
+        ran(runs, wrapper, name)
     for padded in (False, True):
         env = PettingZooEnv(small(name), padded=padded)
         if not padded:
@@ -66,6 +66,6 @@ for name in SEVERAL:
             seen, rewards, *_ = several.step(actions)
             assert seen.shape[0] == rewards.shape[0] == 2 * agents
             assert np.isfinite(rewards).all()
-    runs.setdefault("concat_vec_envs_v1", []).append(name)
+    ran(runs, "concat_vec_envs_v1", name)
 
 report("SuperSuit", "supersuit", runs)

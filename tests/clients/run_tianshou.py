@@ -3,12 +3,12 @@
 import numpy as np
 import torch
 from pettingzoo.utils import parallel_to_aec
-from small import CONTINUOUS, DISCRETE, SEVERAL, STEPS, report, small
+from small import CONTINUOUS, DISCRETE, SEVERAL, STEPS, ran, report, small
 from tianshou.algorithm import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy, ProbabilisticActorPolicy
 from tianshou.algorithm.multiagent.marl import MultiAgentOnPolicyAlgorithm
 from tianshou.algorithm.optim import AdamOptimizerFactory
-from tianshou.data import Collector, VectorReplayBuffer
+from tianshou.data import Batch, Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv, PettingZooEnv
 from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import Net
@@ -68,7 +68,7 @@ for name in (*DISCRETE, *CONTINUOUS):
     algorithm = ppo(one.observation_space, one.action_space, name in DISCRETE)
     envs = DummyVectorEnv([lambda name=name: gymnasium.GymnasiumEnv(small(name))] * 2)
     train(algorithm, envs, 4 * STEPS)
-    runs.setdefault("PPO", []).append(name)
+    ran(runs, "PPO", name)
 
 
 def in_turns(name):
@@ -76,12 +76,26 @@ def in_turns(name):
     return PettingZooEnv(parallel_to_aec(pettingzoo.PettingZooEnv(small(name), padded=True)))
 
 
-for name in SEVERAL:
-    env = in_turns(name)
+def of_all(env):
+    """PPO for every agent. Tianshou 2.0.1 asks for next observations before there are any."""
     algorithms = [ppo(env.observation_space, env.action_space, False) for _ in env.agents]
     algorithm = MultiAgentOnPolicyAlgorithm(algorithms=algorithms, env=env)
+    forward = algorithm.policy.forward
+
+    def forward_with_next(batch, state=None, **settings):
+        if "obs_next" not in batch.get_keys():
+            batch.obs_next = Batch()
+        return forward(batch, state, **settings)
+
+    algorithm.policy.forward = forward_with_next
+    return algorithm
+
+
+for name in SEVERAL:
+    env = in_turns(name)
+    algorithm = of_all(env)
     envs = DummyVectorEnv([lambda name=name: in_turns(name)] * 2)
     train(algorithm, envs, 4 * STEPS * len(env.agents))
-    runs.setdefault("MultiAgentOnPolicyAlgorithm with PPO", []).append(name)
+    ran(runs, "MultiAgentOnPolicyAlgorithm with PPO", name)
 
 report("Tianshou", "tianshou", runs)

@@ -2,7 +2,7 @@
 
 import torch
 from pettingzoo.utils import parallel_to_aec
-from small import CONTINUOUS, DISCRETE, SEVERAL, STEPS, report, small
+from small import CONTINUOUS, DISCRETE, SEVERAL, STEPS, ran, report, small
 from torchrl.envs import GymWrapper, PettingZooWrapper
 from torchrl.envs.utils import MarlGroupMapType, check_env_specs
 
@@ -19,7 +19,7 @@ for name in (*DISCRETE, *CONTINUOUS):
         assert torch.isfinite(rollout["next", "reward"]).all()
         terms = len(env.unwrapped.reward_names) if vector else 1
         assert rollout["next", "reward"].shape == (3 * STEPS, terms)
-    runs.setdefault("GymWrapper", []).append(name)
+    ran(runs, "GymWrapper", name)
 
 for name in SEVERAL:
     parallel = PettingZooEnv(small(name))
@@ -29,13 +29,13 @@ for name in SEVERAL:
     assert int(rollout["next", "done"].sum()) >= 3, "every episode ends"
     for agent in parallel.possible_agents:
         assert torch.isfinite(rollout["next", agent, "reward"]).all()
-    runs.setdefault("PettingZooWrapper", []).append(name)
+    ran(runs, "PettingZooWrapper", name)
     turns = PettingZooWrapper(
         parallel_to_aec(PettingZooEnv(small(name))),
         use_mask=True,
         group_map=MarlGroupMapType.ONE_GROUP_PER_AGENT,
     )
     turns.rollout(3 * STEPS)
-    runs.setdefault("PettingZooWrapper of the AEC form", []).append(name)
+    ran(runs, "PettingZooWrapper of the AEC form", name)
 
 report("TorchRL", "torchrl", runs)

@@ -23,6 +23,12 @@ def small(name: str) -> Environment:
     return fairgym.make(name, horizon=STEPS, **shapes)
 
 
+def ran(runs: dict[str, list[str]], what: str, name: str) -> None:
+    """Record that something was run on a system, and print it."""
+    runs.setdefault(what, []).append(name)
+    print(f"{what} on {name}", flush=True)
+
+
 def report(client: str, package: str, runs: dict[str, list[str]], source: str = "") -> None:
     """Print the last line of a script: client, release, and what was run on which systems.
 

@@ -17,7 +17,7 @@ def pins(name):
     lines = (clients.SCRIPTS / f"requirements-{name}.txt").read_text().splitlines()
     found = [re.fullmatch(r"([\w-]+)(?:\[\w+\])?==([\d.]+)", line) for line in lines]
     assert lines and all(found), f"{name}: versions only"
-    return dict(one.groups() for one in found if one)
+    return {one[1]: one[2] for one in found if one}
 
 
 def test_every_client_is_pinned_listed_and_run_every_week():

@@ -31,7 +31,8 @@ HEAD = ("environment", "env.step", "with rewards", *(h for way in WAYS for h in 
 
 def make(name: str, people: int) -> Any:
     """Return the environment, with this many people if their number can be chosen."""
-    sized = "population" in inspect.signature(environments.get(name)).parameters
+    size = inspect.signature(environments.get(name)).parameters.get("population")
+    sized = size is not None and size.default != 0  # 0: the people of a graph
     return fairgym.make(name, population=people) if sized else fairgym.make(name)
 
 

@@ -262,7 +262,7 @@ def test_the_page_on_adapters_shows_code_that_runs(capsys):
     width = 200 * 17 + 2  # sixteen features and the mark of a person, the context
     assert shape.startswith(f"({width},)") and profit in ("True", "False")
     code = "('is:admissions', 'is:disbursement', 'is:debt_management')"
-    assert everybody == f"(8, {100 * 3 + 2 + 3}) {code}"
+    assert everybody == f"(8, {20 * 3 + 2 + 3}) {code}"
     assert one.endswith(",) 10")
 
 

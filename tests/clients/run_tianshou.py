@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from pettingzoo.utils import parallel_to_aec
+from pettingzoo.utils.wrappers import ClipOutOfBoundsWrapper
 from small import CONTINUOUS, DISCRETE, SEVERAL, STEPS, ran, report, small
 from tianshou.algorithm import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy, ProbabilisticActorPolicy
@@ -72,8 +73,12 @@ for name in (*DISCRETE, *CONTINUOUS):
 
 
 def in_turns(name):
-    """Return an environment with agents of one size, in Tianshou's form."""
-    return PettingZooEnv(parallel_to_aec(pettingzoo.PettingZooEnv(small(name), padded=True)))
+    """Return an environment with agents of one size, in Tianshou's form.
+
+    Tianshou does not map the actions of several agents to their ends, so they are clipped.
+    """
+    env = pettingzoo.PettingZooEnv(small(name), padded=True, scaled=True)
+    return PettingZooEnv(ClipOutOfBoundsWrapper(parallel_to_aec(env)))
 
 
 def of_all(env):

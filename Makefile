@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST_ARGS ?=
+CLIENTS ?=
 PIP := $(BIN)/python -m pip install -qq --no-compile --require-hashes --only-binary :all:
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
@@ -16,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all format docs notebook pictures data lock clean .venv
+.PHONY: help demo test test-all format docs clients notebook pictures data lock clean .venv
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 10
@@ -50,6 +51,9 @@ docs: .venv ## build the site into site/
 	@$(BIN)/python tools/api.py build/api
 	@$(BIN)/python tools/notebook.py markdown docs/tutorials build/tutorials
 	$(BIN)/zensical build --clean --strict
+
+clients: ## run the learners of other libraries, each in its own environment (CLIENTS="torchrl rejax": some)
+	@$(PYTHON) tools/clients.py $(CLIENTS)
 
 notebook: .venv ## run the tutorials' cells and store their outputs
 	$(BIN)/python tools/notebook.py run docs/tutorials

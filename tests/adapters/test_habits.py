@@ -39,7 +39,7 @@ def test_only_vector_rewards_have_a_space():
     for one in (GymnasiumEnv(env), PettingZooEnv(env)):
         assert not hasattr(one, "reward_space") and not hasattr(one, "reward_spaces")
     one, several = GymnasiumEnv(env, vector_rewards=True), PettingZooEnv(env, vector_rewards=True)
-    assert one.reward_space.shape == (len(one.reward_names),)
+    assert one.reward_space.shape == (len(one.reward_names),) == (one.reward_dim,)
     assert several.reward_spaces == {"server": one.reward_space}
     assert several.reward_space("server") is several.reward_spaces["server"]
 

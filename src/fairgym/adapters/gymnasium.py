@@ -50,7 +50,8 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         params: Parameters of the environment that differ from its defaults, by name.
         failure_penalty: Subtracted from the reward in a step in which the episode terminates.
         vector_rewards: Whether rewards have one number per term (`reward_names`), as in
-            MO-Gymnasium; the objective is then ignored. Only then there is a `reward_space`.
+            MO-Gymnasium; the objective is then ignored. Only then there are a
+            `reward_space` and a `reward_dim`.
         structured: Whether observations are {"observation": {"features", "present", "context"}},
             with the environment's own numbers and unbounded spaces.
         scaled: Whether observations are scaled to [0, 1] by the declared ends of their features. A
@@ -123,6 +124,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         self.reward_names = self._table.game.reward_names
         if vector_rewards:  # otherwise clients would take rewards for vectors
             self.reward_space = _spaces.reward_space(self.reward_names)
+            self.reward_dim = len(self.reward_names)  # MO-Gymnasium's wrappers ask for it
         self.render_mode = render_mode
 
     @property

@@ -66,7 +66,9 @@ def adapter_beside(
         names = modules[path]
         if names is None:
             raise AttributeError(f"{path} was written for another version of jax")
-        return types.SimpleNamespace(**names)
+        found = types.ModuleType(path)
+        vars(found).update(names)
+        return found
 
     monkeypatch.setattr(importlib, "import_module", fake)
     spec = importlib.util.spec_from_file_location("adapter_beside_packages", str(adapter.__file__))

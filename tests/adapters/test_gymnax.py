@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -163,9 +164,8 @@ def test_side_by_side_is_one_by_one_and_compiled_is_eager():
 def test_parameters_of_the_environment_are_those_of_the_call(door):
     default = door.default_params
     rates = jnp.array([0.0, 0.03])
-    changed = jax.vmap(
-        lambda rate: default.replace(environment=default.environment.replace(deposit_rate=rate))
-    )(rates)
+    twice = jax.tree.map(lambda number: jnp.array([number, number]), default)
+    changed = eqx.tree_at(lambda params: params.environment.deposit_rate, twice, rates)
     _, state = door.reset(KEY)
     action = door.action_space().sample(KEY)
     found = jax.vmap(door.step, in_axes=(None, None, None, 0))(KEY, state, action, changed)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from fairgym.adapters._flat import ends_of, names_of, size_of
 from fairgym.adapters._game import Play
@@ -94,7 +94,7 @@ class Pure:
         return self.setting.game.start(params, self.setting.policies, key)
 
     def go_on(
-        self, key: PRNGKeyArray, params: Params, play: Play, actions: Mapping[str, Array]
+        self, key: PRNGKeyArray, params: Params, play: Play, actions: PyTree
     ) -> tuple[Play, dict[str, Array], Bool[Array, ""]]:
         """Make one step; return the episode, the rewards by agent, and whether it terminated.
 
@@ -154,7 +154,7 @@ class Pure:
             space.shape if self.padding is None or space.discrete else (self.padding.action_size,)
         )
 
-    def _taken(self, actions: Mapping[str, Array]) -> dict[str, Array]:
+    def _taken(self, actions: PyTree) -> dict[str, Array]:
         """Return the playing agents' own actions in their shapes, after checking them."""
         agents = self.setting.game.agents
         if not isinstance(actions, Mapping):
@@ -170,7 +170,7 @@ class Pure:
                 )
         return {agent: self._own(agent, actions) for agent in agents}
 
-    def _own(self, agent: str, actions: Mapping[str, Array]) -> Array:
+    def _own(self, agent: str, actions: PyTree) -> Array:
         """Return an agent's own action; one number is taken in any shape."""
         if agent not in actions:
             raise FairgymError(f"no action for {agent!r}; give one for each agent")

@@ -137,7 +137,7 @@ class GymnaxEnv:
         return self._acted
 
     @functools.partial(jax.jit, static_argnums=0)
-    def reset(self, key: PRNGKeyArray, params: GymnaxParams | None = None) -> tuple[Array, Play]:
+    def reset(self, key: PRNGKeyArray, params: Struct | None = None) -> tuple[Array, Play]:
         """Begin an episode; return `(observation, state)`.
 
         Args:
@@ -154,7 +154,7 @@ class GymnaxEnv:
         key: PRNGKeyArray,
         state: Play,
         action: Array,
-        params: GymnaxParams | None = None,
+        params: Struct | None = None,
     ) -> tuple[PyTree, ...]:
         """Make one step, and begin a new episode if one ends.
 
@@ -203,7 +203,7 @@ class GymnaxEnv:
         """Return the agent's observation."""
         return self._pure.observations(params.environment, play)[self.agent]
 
-    def _known(self, params: GymnaxParams | None) -> GymnaxParams:
+    def _known(self, params: Struct | None) -> GymnaxParams:
         """Return parameters, or the default ones, after checking their type."""
         if params is None:
             return self.default_params

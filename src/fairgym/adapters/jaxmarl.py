@@ -166,7 +166,7 @@ class JaxMarlEnv(_Base):
         self,
         key: PRNGKeyArray,
         state: JaxMarlState,
-        actions: Mapping[str, Array],
+        actions: PyTree,
         reset_state: JaxMarlState | None = None,
     ) -> tuple[
         dict[str, PyTree], JaxMarlState, dict[str, PyTree], dict[str, PyTree], dict[str, PyTree]
@@ -196,7 +196,7 @@ class JaxMarlEnv(_Base):
         return self.get_obs(kept), kept, rewards, dones, infos
 
     def step_env(
-        self, key: PRNGKeyArray, state: JaxMarlState, actions: Mapping[str, Array]
+        self, key: PRNGKeyArray, state: JaxMarlState, actions: PyTree
     ) -> tuple[
         dict[str, PyTree], JaxMarlState, dict[str, PyTree], dict[str, PyTree], dict[str, PyTree]
     ]:

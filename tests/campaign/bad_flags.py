@@ -60,6 +60,7 @@ WRONG = {
     ],
     "path": ["", "a\0b", LONG, "\ud800", "a/" * 3000],
     "point": ["", "1", "1,", "a,b", "1,nan", "inf,1", "1,2,3", "1;2", LONG, f"{DIGITS},1"],
+    "log": ["", "nope", "tensorboard", "tensorboard:", "tensorboard:a\0b", "csv:runs", LONG],
     "shard": ["", "3", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/0", f"1/{DIGITS}x"],
 }
 OUTPUT = {"json": bool, "csv": "path"}
@@ -93,6 +94,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "workers": int,
         "gpus": float,
         "shard": "shard",
+        "log": "log",
         "dry_run": bool,
     },
     "sweep status plan.toml": {"out": "path", "watch": bool, **OUTPUT},
@@ -137,6 +139,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "resume": bool,
         "overwrite": bool,
         "memory": "name or nothing",
+        "log": "log",
         "workers": int,
     },
 }

@@ -419,6 +419,25 @@ def test_sensitivity_says_what_decides_a_difference_and_where_it_turns(capsys, m
     assert [r["factor_value"] for r in points[:3]] == pytest.approx([0.5, 0.75, 1.0])
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "loan --params 'bias_strength=1 from 5'",
+            "bias_strength must hold in all steps: it is used",
+        ),
+        ("loan --fix 'admissions=0 from 5 until 3'", "until must be after step 5, got 3"),
+        ("loan --fix 'admissions=0 from soon'", "admissions must be VALUE .*, got '0 from soon'"),
+        ("loan --fix 'admissions=0 from 900'", "admissions must change within the 400 months"),
+        ("loan --reform 'relief soon'", "reform must be NAME, or NAME from .*, got 'relief soon'"),
+    ],
+)
+def test_times_that_cannot_be_are_refused_before_anything_runs(words, message, capsys):
+    assert main(shlex.split(f"simulate {words}")) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and re.search(message, err), err
+
+
 def test_what_every_system_declares_is_listed(capsys):
     lines, _ = told(capsys, "simulate --list")
     text = " ".join(lines)
@@ -490,7 +509,6 @@ BAD = [
     ("simulate loan --decompose profit", "unknown measure 'profit'; there are: admission_disp"),
     ("simulate attention --decompose discovery_rate", "attention cannot be decomposed: it has no"),
     ("simulate loan --baseline random --sensitivity", "sensitivity needs a difference"),
-    ("simulate loan --params 'bias_strength=1'from=5", "bias_strength must be"),
     ("simulate nope --list", "unknown environment 'nope'"),
     ("simulate loan --list --fix x", "unknown flag '--fix'"),
     ("simulate --scenarios nope.yaml", "nope.yaml cannot be read: No such file"),

@@ -4,7 +4,6 @@ import argparse
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from fairgym.cli.output import ALL_HELP, Output, say
 from fairgym.cli.pairs import describe_elements
@@ -13,6 +12,8 @@ from fairgym.config.differences import words
 from fairgym.config.settings import ENVIRONMENT, Setting, environment_settings, fields_of
 from fairgym.config.text import read_pairs
 from fairgym.core import Environment, FairgymError, ParamInfo, check_shape
+from fairgym.training.decomposition import Decomposition, decompose, rate_metric
+from fairgym.training.exchange import require_exchangeable
 from fairgym.training.reforms import World, declared_by, reform_of, world_of
 from fairgym.training.scenario_file import EPISODES, Plan, one_run, read_keys, read_scenarios
 from fairgym.training.scenarios import (
@@ -25,13 +26,10 @@ from fairgym.training.scenarios import (
     default_baseline,
     make_checked,
 )
+from fairgym.training.sensitivity import Sensitivity, number_of_episodes, sensitivity
 from fairgym.training.stepwise import LEARNED
 from fairgym.utils import make
 from fairgym.utils.registry import environments
-
-if TYPE_CHECKING:
-    from fairgym.training.decomposition import Decomposition
-    from fairgym.training.sensitivity import Sensitivity
 
 PROG = "fairgym simulate"
 HINT = "fairgym simulate ENVIRONMENT [flags]"
@@ -186,15 +184,13 @@ def _env_of(source: Source, arguments: Mapping[str, object]) -> Environment:
 
 def _further(
     plan: Plan, given: argparse.Namespace, found: Simulation, world: World | None
-) -> tuple["list[Sensitivity]", "list[Decomposition]"]:
+) -> tuple[list[Sensitivity], list[Decomposition]]:
     """Run what the flags ask for beside the scenarios: sensitivity, and parts of a gap."""
-    from fairgym.training.decomposition import decompose
-    from fairgym.training.sensitivity import sensitivity
-
     swings, parts = [], []
     base = found.base.scenario
     for one in found.others if given.sensitivity else ():
-        say(f"sensitivity of {one.name}: compiling, then 2 episodes at each of many points ...")
+        count = number_of_episodes(len(declared_by(one.env).uncertain))
+        say(f"sensitivity of {one.name}: compiling, then {count} episodes ...")
         swings.append(
             sensitivity(plan.environment, one.scenario, base, seed=plan.seed, world=world)
         )
@@ -259,9 +255,6 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
 
 def _check_further(env: Environment, given: argparse.Namespace, plan: Plan) -> None:
     """Raise a FairgymError unless the flags ask for what the environment allows."""
-    from fairgym.training.decomposition import rate_metric
-    from fairgym.training.exchange import require_exchangeable
-
     if given.decompose:
         rate_metric(env, given.decompose)
         require_exchangeable(env)

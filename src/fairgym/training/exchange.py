@@ -131,7 +131,9 @@ def donors(group: Int[Array, " people"], pair: tuple[int, int]) -> Int[Array, " 
         # in whole numbers, by way of quotient and rest, so that nothing overflows
         whole, rest = jnp.divmod(many, jnp.maximum(ours, 1))
         wanted = rank * whole + (rank * rest) // jnp.maximum(ours, 1)
-        rows = jnp.argsort(~theirs, stable=True)  # first the people of the other group
+        # the people of the other group in order, without a sort
+        place = jnp.where(theirs, jnp.cumsum(theirs) - 1, people.shape[0])
+        rows = jnp.zeros_like(people).at[place].set(people, mode="drop")
         donor = rows[jnp.clip(wanted, 0, jnp.maximum(many - 1, 0))]
         found = jnp.where(mine & (many > 0), donor, found)
     return found

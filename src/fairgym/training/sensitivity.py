@@ -211,6 +211,11 @@ def sensitivity(
 Point = tuple[Params, dict[str, np.ndarray]]  # parameters, and tables of those that change
 
 
+def number_of_episodes(factors: int) -> int:
+    """Return the number of episodes that the default design takes, of both scenarios together."""
+    return 2 * (BASE * (factors + 3) + factors * POINTS * EPISODES)
+
+
 def points_of(one: Built, world: World | None, pairs: Sequence[Sequence[Pair]]) -> list[Point]:
     """Return the parameters of a scenario in each point: world, factors, then its own changes."""
     _, own = one.scenario.changes(one.env)
@@ -296,17 +301,26 @@ def variance_shares(
     mains, totals = _indices(found[:, None, :])
     main_draws, total_draws = _indices(found[:, draws])
     tail = (1.0 - LEVEL) / 2.0
-    limits = [np.nanquantile(one, [tail, 1.0 - tail], axis=1) for one in (main_draws, total_draws)]
+    limits = [[_limits(row, tail) for row in one] for one in (main_draws, total_draws)]
     return [
         Share(
             name,
             float(mains[place, 0]),
-            *map(float, limits[0][:, place]),
+            *limits[0][place],
             float(totals[place, 0]),
-            *map(float, limits[1][:, place]),
+            *limits[1][place],
         )
         for place, name in enumerate(names)
     ]
+
+
+def _limits(draws: np.ndarray, tail: float) -> tuple[float, float]:
+    """Return quantiles of the resamples in which the points differ."""
+    known = draws[np.isfinite(draws)]
+    if not known.size:
+        return np.nan, np.nan
+    low, high = np.quantile(known, [tail, 1.0 - tail])
+    return float(low), float(high)
 
 
 def _indices(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,9 +5,10 @@ import pytest
 from pairs import Pairs  # registers itself
 
 from fairgym.core import FairgymError
+from fairgym.statistics.sobol import variance_shares
 from fairgym.training import Scenario, simulate
 from fairgym.training.reforms import Factor, World
-from fairgym.training.sensitivity import CHANCE, sensitivity, variance_shares
+from fairgym.training.sensitivity import CHANCE, sensitivity
 
 GIVE, EVEN = Scenario("give", {"giver": 1.0}), Scenario("today")
 

@@ -9,7 +9,7 @@ from fairgym.cli.parsing import flag, parse
 from fairgym.config.differences import small, words
 from fairgym.core import Environment
 from fairgym.results.labels import listed, those
-from fairgym.results.numbers import Estimate, difference_text, interval, number
+from fairgym.results.numbers import Estimate, difference_text, number
 from fairgym.results.rows import Row
 from fairgym.results.table import Table
 from fairgym.results.what_if import (
@@ -123,7 +123,8 @@ def _range(one: Swing) -> str:
 
 def _share(one: Swing, which: str) -> str:
     ends = [getattr(one.share, f"{which}{end}") for end in ("", "_low", "_high")]
-    return interval(Estimate(*(max(0.0, min(1.0, x)) for x in ends)), "share")
+    mean, low, high = (f"{100.0 * max(0.0, min(1.0, x)):.0f}" for x in ends)
+    return f"{mean} [{low}, {high}]"
 
 
 def _ends(one: Swing) -> list[str]:

@@ -13,9 +13,10 @@ from fairgym.results.labels import rate_title
 from fairgym.results.numbers import Estimate, difference_text, in_plain_unit
 from fairgym.results.quantities import FAILED, LENGTH, Quantity, quantities
 from fairgym.results.rows import Row, effects
+from fairgym.statistics.sobol import Share
 from fairgym.training.decomposition import Decomposition, Part
 from fairgym.training.scenarios import Simulation
-from fairgym.training.sensitivity import CHANCE, Course, Sensitivity, Share
+from fairgym.training.sensitivity import CHANCE, Course, Sensitivity
 
 Record = dict[str, Any]
 

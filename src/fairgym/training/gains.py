@@ -102,9 +102,9 @@ def gains(simulation: Simulation, name: str) -> list[Cell]:
 
 
 def _cell(group: str, score: str, stage: str, before: np.ndarray, after: np.ndarray) -> Cell:
-    counts = [np.sum(side, axis=1, dtype=np.float64) for side in (before, after)]
-    means = (float(side.mean()) for side in counts)
-    return Cell(group, score, stage, *means, *mean_interval(counts[1] - counts[0]))
+    first, second = (np.asarray(side.sum(axis=1), np.float64) for side in (before, after))
+    change = mean_interval(np.subtract(second, first))
+    return Cell(group, score, stage, float(first.mean()), float(second.mean()), *change)
 
 
 def _people(

@@ -81,7 +81,7 @@ def grid(
 
     def side(size: float) -> Evaluation:
         policies = built[int(size)].policies if size in (0.0, 1.0) else _between(built, size)
-        now = params[int(size)] if size in (0.0, 1.0) else _mixed(*params, size)
+        now = params[int(size)] if size in (0.0, 1.0) else _mixed(params[0], params[1], size)
         return evaluate_each(env, now, policies, keys)
 
     evaluations = tuple(side(size) for size in sizes)

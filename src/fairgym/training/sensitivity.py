@@ -10,6 +10,7 @@ import numpy as np
 
 from fairgym.core import FairgymError, Params, check_shape
 from fairgym.statistics.intervals import mean_interval
+from fairgym.statistics.sobol import Share, variance_shares
 from fairgym.training.building import Built, Scenario, Source, alike, in_steps, pairs_of
 from fairgym.training.evaluation import Evaluation, evaluate_each
 from fairgym.training.reforms import Factor, World, declared_by
@@ -22,33 +23,8 @@ from fairgym.training.schedules import (
 
 BASE, EPISODES, POINTS = 64, 8, 5  # points of a design, episodes and values of a course
 CHANCE = "chance"  # the factor that stands for people and random numbers
-RESAMPLES, LEVEL = 500, 0.95
 
 Values = Callable[[Evaluation], np.ndarray]
-
-
-class Share(NamedTuple):
-    """Share of the variance of a difference that a factor explains.
-
-    Attributes:
-        factor: Name of a parameter; "chance" for people and random numbers.
-        main: Share explained by the factor alone (Sobol's first-order index), with its 95%
-            bootstrap interval over the points of the design.
-        main_low: Lower limit.
-        main_high: Upper limit.
-        total: Share that remains if all others are known (Sobol's total index): the factor with
-            all its interactions.
-        total_low: Lower limit.
-        total_high: Upper limit.
-    """
-
-    factor: str
-    main: float
-    main_low: float
-    main_high: float
-    total: float
-    total_low: float
-    total_high: float
 
 
 class Course(NamedTuple):
@@ -279,58 +255,6 @@ def _design(count: int, base: int, seed: int) -> tuple[np.ndarray, list[int]]:
     blocks.append(first)
     a, b = list(range(base)), list(range(base, 2 * base))
     return np.concatenate(blocks), [*a, *b, *(a * count), *b]
-
-
-def variance_shares(
-    names: Sequence[str], found: np.ndarray, resamples: int = RESAMPLES
-) -> list[Share]:
-    """Return shares of variance from a design of Saltelli, by the estimators of Jansen.
-
-    Args:
-        names: Names of the factors.
-        found: Values in the blocks A, B, and A with one factor from B: (factors + 2, points).
-        resamples: Number of resamples of the points, for the intervals.
-
-    Returns:
-        One share per factor; none if a value is not finite, or all are equal.
-    """
-    if not np.isfinite(found).all() or np.ptp(found) == 0.0:
-        return []
-    count = found.shape[1]
-    draws = np.random.default_rng(0).integers(count, size=(resamples, count))
-    mains, totals = _indices(found[:, None, :])
-    main_draws, total_draws = _indices(found[:, draws])
-    tail = (1.0 - LEVEL) / 2.0
-    limits = [[_limits(row, tail) for row in one] for one in (main_draws, total_draws)]
-    return [
-        Share(
-            name,
-            float(mains[place, 0]),
-            *limits[0][place],
-            float(totals[place, 0]),
-            *limits[1][place],
-        )
-        for place, name in enumerate(names)
-    ]
-
-
-def _limits(draws: np.ndarray, tail: float) -> tuple[float, float]:
-    """Return quantiles of the resamples in which the points differ."""
-    known = draws[np.isfinite(draws)]
-    if not known.size:
-        return np.nan, np.nan
-    low, high = np.quantile(known, [tail, 1.0 - tail])
-    return float(low), float(high)
-
-
-def _indices(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return main and total indices, from values (blocks, resamples, points)."""
-    first, second, mixed = found[0], found[1], found[2:]
-    variance = np.var(np.concatenate([first, second], axis=1), axis=1, ddof=1)
-    variance = np.where(variance > 0.0, variance, np.nan)
-    main = 1.0 - np.mean((second - mixed) ** 2, axis=2) / (2.0 * variance)
-    total = np.mean((first - mixed) ** 2, axis=2) / (2.0 * variance)
-    return main, total
 
 
 def _course(name: str, values: np.ndarray, found: np.ndarray) -> Course:

@@ -185,7 +185,7 @@ def test_links_between_cards_lead_to_pages_and_headings_of_the_site(tmp_path):
 
 # ------------------------------------------------------------------ commands
 
-HOW_TO = ["command-line", "getting-started", "own-algorithm", "own-metric", "sweeps"]
+HOW_TO = ["command-line", "getting-started", "own-algorithm", "own-metric", "sweeps", "trackers"]
 
 
 def commands_of(page):

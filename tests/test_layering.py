@@ -128,6 +128,29 @@ def test_words_and_numbers_need_no_matplotlib(imports):
         assert "fairgym.report.style" not in imports[name]
 
 
+def reached_from(module, imports):
+    """The modules that a module can load, inside functions too."""
+    found, waiting = set(), {module}
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        above = {name.rpartition(".")[0]} & set(imports)  # a module loads its package first
+        waiting |= ((imports.get(name, set()) & set(imports)) | above) - found
+    return found
+
+
+@pytest.mark.parametrize(
+    "command", ["simulate", "train", "evaluate", "listing", "bench", "data", "sweep"]
+)
+def test_commands_that_print_tables_reach_no_matplotlib(imports, command):
+    """Only reports, experiments and the page of a sweep draw."""
+    imports = imports | {"fairgym.cli.sweep_results": imports["fairgym.cli.sweep_results"].copy()}
+    imports["fairgym.cli.sweep_results"].discard("fairgym.report.sweep")  # by `sweep page` alone
+    reached = reached_from(f"fairgym.cli.{command}", imports)
+    assert "fairgym.training" in reached or command in ("listing", "data")
+    assert [name for name in reached if package_of(name) in ("report", "experiments")] == []
+
+
 def test_a_lazy_import_upwards_and_a_circle_are_seen():
     made = {
         "fairgym": "from fairgym.core import a",
@@ -193,3 +216,12 @@ def test_the_package_offers_what_it_names():
         " assert not hasattr(fairgym, 'nothing')"
     )
     assert "fairgym.sweeps" in modules_after(code)
+
+
+def test_simulate_prints_its_table_without_matplotlib():
+    words = "simulate loan_simple --population 20 --horizon 2 --episodes 2".split()
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from fairgym.cli import main;"
+        f" assert main({words}) == 0"
+    )
+    assert "fairgym.training.scenarios" in modules_after(code)

@@ -95,8 +95,8 @@ PAGES = {
         "Score fairness over time: status, aggregation and filter.",
         {
             "Schemes": [
-                *_in("fairness", "Scheme SchemeState component_rows unfairness"),
-                "fairness.welfare.welfare_scheme",
+                *_in("fairness", "Scheme SchemeState component_rows periods unfairness"),
+                *["fairness.times.Periods", "fairness.welfare.welfare_scheme"],
             ],
             "Aggregation over stakeholders": [
                 *_in("fairness", "Aggregation Utilitarian Rawlsian Nash AlphaFair"),
@@ -159,7 +159,10 @@ PAGES = {
         "fairgym.training and fairgym.config",
         "Train, save, load, evaluate and simulate.",
         {
-            "Train": ["training.train", "sweeps.train_seeds", "config.RunConfig"],
+            "Train": [
+                *["training.train", "sweeps.train_seeds", "config.RunConfig"],
+                "training.TensorBoard",
+            ],
             "Load and measure": [
                 *_in("training", "load load_runs Run evaluate Evaluation configure"),
             ],

@@ -17,6 +17,8 @@ WIDTH = 100  # columns of text
 _LABEL = 40  # columns that the first column of a table keeps
 LINES = 25  # of what a command prints without --all
 ALL_HELP = "Print everything, not only the first 25 lines."
+LOG_HELP = "Also log the training for TensorBoard, as event files in DIR (docs/trackers.md)."
+LOG = "tensorboard:DIR"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import dispatch, plain, resumable
-from fairgym.cli.output import Output
+from fairgym.cli.output import LOG, LOG_HELP, Output
 from fairgym.cli.parsing import EngineFlags, flag, parse
 from fairgym.cli.sweep_results import (
     PROG,
@@ -54,6 +54,7 @@ class RunFlags(PlanFlags, EngineFlags):
         metavar="K/N",
     )
     dry_run: bool = flag(False, "Only count the runs and estimate their time.")
+    log: str | None = flag(None, LOG_HELP, metavar=LOG)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +79,9 @@ def _run(arguments: Sequence[str]) -> None:
     from fairgym.sweeps import engine_of, entries_of, failure_of, run_sweep
     from fairgym.training import devices
     from fairgym.training.progress import Several, shown_together
+    from fairgym.training.tensorboard import also_logged, log_folder
 
+    log = log_folder(flags.log)
     devices.configure()
     engine = engine_of(flags.workers, flags.engine, flags.gpus)
     entries = entries_of(found, out, _shard(flags.shard))
@@ -87,6 +90,11 @@ def _run(arguments: Sequence[str]) -> None:
         _say_time(entries, engine)
         return
     clock = Several(sum(not entry.run.finished for entry in entries))
+
+    def show(one: Any) -> Any:
+        within = log and log / one.folder.relative_to(out / "runs")
+        return also_logged(shown(one.label), within, one.folder)
+
     with (
         resumable(lambda: [*PROG.split(), "run", *arguments]),
         shown_together(several=clock) as shown,
@@ -95,7 +103,7 @@ def _run(arguments: Sequence[str]) -> None:
             entries,
             out,
             engine,
-            lambda one: shown(one.label),
+            show,
             lambda text: print(plain(text), flush=True),
         )
     if failed:

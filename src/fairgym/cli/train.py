@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import plain, resumable
+from fairgym.cli.output import LOG, LOG_HELP
 from fairgym.cli.pairs import Pairs, changed_by, describe_elements
 from fairgym.cli.parsing import Parser, add_environment, flag, flag_of, peek
 from fairgym.config.files import import_listed, read_config_file
@@ -25,6 +26,7 @@ from fairgym.config.settings import (
 from fairgym.config.text import read_seeds
 from fairgym.core import FairgymError, ParamInfo
 from fairgym.training.folder import RunFolder, run_folders
+from fairgym.training.tensorboard import also_logged, log_folder
 from fairgym.utils import make
 from fairgym.utils.files import require_path
 from fairgym.utils.registry import NO_MEMORY
@@ -69,6 +71,7 @@ class Common:
         "Replace the run in OUT. The old run is kept until the new one has finished.",
     )
     workers: int = flag(1, "Number of processes that train several seeds in parallel.")
+    log: str | None = flag(None, LOG_HELP, metavar=LOG)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +85,7 @@ class Plan:
         resume: As for `fairgym.training.train`.
         overwrite: As for `fairgym.training.train`.
         workers: Number of processes.
+        log: Folder for event files of TensorBoard; None for none.
     """
 
     config: RunConfig
@@ -90,6 +94,7 @@ class Plan:
     resume: bool
     overwrite: bool
     workers: int
+    log: Path | None
 
 
 def train(arguments: Sequence[str]) -> None:
@@ -107,7 +112,7 @@ def train(arguments: Sequence[str]) -> None:
     what = f"{plan.config.environment}, {plan.config.algorithm}"
     with resumable(lambda: _again(arguments, begun(plan.out))):
         if plan.seeds is None:
-            with shown(what) as progress:
+            with also_logged(shown(what), plan.log, plan.out) as progress:
                 runs = [train_one(plan.config, plan.out, progress=progress, **options)]
         else:
             runs = _train_seeds(plan, plan.seeds, **options)
@@ -126,13 +131,16 @@ def _train_seeds(plan: Plan, seeds: Sequence[int], **options: bool) -> list[Any]
     from fairgym.sweeps import train_seeds
     from fairgym.training.progress import Several, shown_together
 
+    log = plan.log
     with shown_together(several=Several(len(seeds))) as shown:
         return train_seeds(
             plan.config,
             plan.out,
             seeds,
             workers=plan.workers,
-            show=lambda one: shown(one.label),
+            show=lambda one: also_logged(
+                shown(one.label), log and log / one.folder.name, one.folder
+            ),
             say=lambda text: print(plain(text), flush=True),
             **options,
         )
@@ -189,7 +197,8 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     if given.out is not None:
         require_path(given.out, "out")
         out = Path(given.out)
-    return Plan(config, out, seeds, given.resume, given.overwrite, given.workers)
+    log = log_folder(given.log)
+    return Plan(config, out, seeds, given.resume, given.overwrite, given.workers, log)
 
 
 def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from fairgym.fairness.schemes import (
     TimepointFirst,
     unfairness,
 )
-from fairgym.fairness.tables import component_rows
+from fairgym.fairness.tables import component_rows, periods
 from fairgym.fairness.windows import Windowed
 
 __all__ = [
@@ -85,5 +85,6 @@ __all__ = [
     "WorstGroup",
     "component_rows",
     "metric_classes",
+    "periods",
     "unfairness",
 ]

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from fairgym.core import Components, FairgymError, check_shape, component
+from fairgym.fairness.times import Periods, numbered
 
+TRUE, FALSE = ("yes", "true"), ("no", "false")
 LARGEST_NUMBER_OF_STEPS = 10_000_000
 
 
@@ -38,16 +40,24 @@ def component_rows(
 ) -> Any:
     """Return the components of a table of logged decisions, for `Scheme.of_trace`.
 
-    Each row of the table is a decision: its step, the stakeholder whom it concerned, and what they
-    received. Rows of the same step and stakeholder are summed. The sum is 0 where there are none.
+    Each row of the table is a decision: its time, the stakeholder whom it concerned, and what they
+    received. Rows of the same time and stakeholder are summed. The sum is 0 where there are none.
+
+    The steps are the distinct times of the table in their order, and `periods` returns their names.
+    A year or month without a decision is no step. With `steps` the times are numbers of steps, and
+    those without a decision count too.
 
     Args:
-        table: Columns by name, of equal lengths: a dictionary of lists, or a data frame.
-        columns: Names of the columns that become components.
-        time: Name of the column with the steps, whole numbers from 0.
+        table: Columns by name, of equal lengths: a dictionary of lists, or a data frame of pandas,
+            polars or pyarrow.
+        columns: Names of the columns that become components. Their entries are numbers, booleans,
+            or yes and no (true and false), which count 1 and 0.
+        time: Name of the column with the times: dates, months, quarters, weeks, years, steps, or
+            one word with numbers, such as "wave 3".
         stakeholder: Name of the column with the stakeholders.
         stakeholders: Stakeholders in the order of the entries; None for all in the table, sorted.
-        steps: Number of steps; None for those up to the last row.
+        steps: Number of steps of a table whose times are whole numbers from 0 to `steps` - 1; None
+            for the distinct times.
 
     Returns:
         Components whose fields have the shape `(steps, stakeholders)`.
@@ -56,10 +66,12 @@ def component_rows(
         FairgymError: If a column is missing, has the wrong length or invalid entries.
 
     Examples:
-        >>> from fairgym.fairness import component_rows
-        >>> log = {"time": [0, 0, 2], "group": ["B", "A", "A"], "loans": [1, 1, 1]}
-        >>> component_rows(log, ["loans"]).loans.tolist()
-        [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+        >>> from fairgym.fairness import component_rows, periods
+        >>> log = {"year": [1997, 1997, 2002], "group": ["B", "A", "A"], "loans": ["yes"] * 3}
+        >>> component_rows(log, ["loans"], time="year").loans.tolist()
+        [[1.0, 1.0], [1.0, 0.0]]
+        >>> periods(log, "year").names
+        ('1997', '2002')
     """
     if isinstance(columns, str) or not columns:
         raise FairgymError(f"columns must be a list of one or more names, got {columns!r}")
@@ -69,11 +81,14 @@ def component_rows(
     if steps is not None:
         check_shape("steps", steps, 1, LARGEST_NUMBER_OF_STEPS)
     found = {name: _column(table, name) for name in (time, stakeholder, *columns)}
-    when = _steps(time, found[time], steps)
-    whom, parts = _places(stakeholder, found[stakeholder], stakeholders)
-    rows = (int(when.max(initial=-1)) + 1) if steps is None else steps
+    if steps is None:
+        names, when = numbered(time, found[time])
+        rows = len(names)
+    else:
+        when, rows = _steps(time, found[time], steps), steps
     if rows < 1:
         raise FairgymError("the table must have one or more rows if steps is not given, got none")
+    whom, parts = _places(stakeholder, found[stakeholder], stakeholders)
     sums = {}
     for name in columns:
         total = np.zeros((rows, parts))
@@ -82,9 +97,36 @@ def component_rows(
     return declared(tuple(columns), stakeholder)(**sums)
 
 
+def periods(table: Any, time: str = "time") -> Periods:
+    """Return the distinct times of a table in their order: the steps of `component_rows`.
+
+    Args:
+        table: As for `component_rows`.
+        time: Name of the column with the times.
+
+    Raises:
+        FairgymError: If the column is missing, or an entry is no time.
+    """
+    return numbered(time, _column(table, time))
+
+
+def _names(table: Any) -> list[Any]:
+    """Return the names of the columns of a dictionary or a data frame."""
+    # A dictionary and pandas have the first, pyarrow the second, polars the third.
+    in_memory = not hasattr(table, "collect")
+    for attribute in ("keys", "column_names", "columns") if in_memory else ():
+        found: Any = getattr(table, attribute, None)
+        if found is not None:
+            return list(found() if callable(found) else found)
+    raise FairgymError(
+        "the table must have columns by name, as a dictionary of lists or a data frame of pandas,"
+        f" polars or pyarrow in memory, got a {type(table).__name__}"
+    )
+
+
 def _column(table: Any, name: str) -> np.ndarray:
     """Return a column, which must be as long as the others."""
-    names = list(table.keys())
+    names = _names(table)
     if name not in names:
         raise FairgymError(
             f"the table has no column {name!r}; it has: {', '.join(map(str, names))}"
@@ -99,37 +141,51 @@ def _column(table: Any, name: str) -> np.ndarray:
 
 
 def _numbers(name: str, column: np.ndarray) -> np.ndarray:
-    """Return a column as finite numbers."""
-    try:
-        numbers = column.astype(np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([_number(value) for value in column])
+    """Return a column as finite numbers; yes and true count 1, no and false 0."""
+    words = column.dtype.kind in "OUST" and len(column) and _truth(column[0]) is not None
+    if words:  # then all entries are such words
+        numbers = np.array([_truth(value) for value in column], np.float64)  # None is NaN
+    else:
+        numbers = _floats(column)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
         row = int(bad[0])
+        kind = f"{' or '.join((*TRUE, *FALSE))} everywhere" if words else "numbers, or yes and no"
         raise FairgymError(
-            f"the column {name!r} must have numbers, got {column.tolist()[row]!r} in row {row}"
+            f"the column {name!r} must have {kind}, got {column.tolist()[row]!r} in row {row}"
         )
     return numbers
 
 
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
+def _truth(value: object) -> float | None:
+    """Return 1 for yes, 0 for no, None for other entries."""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return 1.0 if word in TRUE else 0.0 if word in FALSE else None
 
 
-def _steps(name: str, column: np.ndarray, steps: int | None) -> np.ndarray:
+def _floats(column: np.ndarray) -> np.ndarray:
+    """Return a column as numbers; what is none becomes NaN."""
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+
+    def number(value: Any) -> float:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            return float("nan")
+
+    return np.array([number(value) for value in column], np.float64)
+
+
+def _steps(name: str, column: np.ndarray, steps: int) -> np.ndarray:
     """Return a column as whole numbers from 0 to one below the number of steps."""
-    numbers = _numbers(name, column)
-    most = LARGEST_NUMBER_OF_STEPS if steps is None else steps
-    bad = np.flatnonzero((numbers < 0) | (numbers >= most) | (numbers % 1 != 0))
+    numbers = _floats(column)
+    bad = np.flatnonzero(~((numbers >= 0) & (numbers < steps) & (numbers % 1 == 0)))
     if bad.size:
         row = int(bad[0])
         raise FairgymError(
-            f"the column {name!r} must have whole numbers from 0 to {most - 1:,}, got"
-            f" {column.tolist()[row]!r} in row {row}"
+            f"the column {name!r} must have whole numbers from 0 to {steps - 1:,} because steps is"
+            f" given, got {column.tolist()[row]!r} in row {row}"
         )
     return numbers.astype(np.int64)
 

@@ -5,12 +5,14 @@ from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.loop import train
 from fairgym.training.run import Run, load, load_runs
 from fairgym.training.scenarios import Scenario, Simulation, simulate
+from fairgym.training.tensorboard import TensorBoard
 
 __all__ = [
     "Evaluation",
     "Run",
     "Scenario",
     "Simulation",
+    "TensorBoard",
     "configure",
     "evaluate",
     "load",

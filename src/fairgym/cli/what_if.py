@@ -9,7 +9,7 @@ from fairgym.cli.parsing import flag, parse
 from fairgym.config.differences import small, words
 from fairgym.core import Environment
 from fairgym.results.labels import listed, those
-from fairgym.results.numbers import Estimate, difference_text, number
+from fairgym.results.numbers import NO_DIFFERENCE, Estimate, difference_text, number
 from fairgym.results.rows import Row
 from fairgym.results.table import Table
 from fairgym.results.what_if import (
@@ -145,7 +145,9 @@ def print_decomposition(env: Environment, found: Decomposition) -> None:
     """Print a gap between two groups, and its parts, which sum to it."""
     title, unit, parts = gap_parts(env, found)
     first, second = map(those, found.groups)
-    rows = [[_part(name), difference_text(one, unit)] for name, one in parts]
+    rows = [
+        [_part(name), difference_text(one, unit).replace(NO_DIFFERENCE, "0")] for name, one in parts
+    ]
     caption = (
         f"{small(title)} of {first} minus that of {second}, mean over {found.episodes} episodes"
         " [95% CI]; the parts sum to the gap. Paired episodes: decisions as they are or blind to"

@@ -7,7 +7,8 @@ from typing import Any
 
 from fairgym.config.differences import words
 from fairgym.config.files import describe, import_listed, read_config_file
-from fairgym.config.text import field_name
+from fairgym.config.settings import checked, environment_settings
+from fairgym.config.text import by_field
 from fairgym.core import FairgymError, check_shape
 from fairgym.training.baselines import default_baseline, make_checked
 from fairgym.training.building import Scenario, Source, pairs_of
@@ -15,8 +16,9 @@ from fairgym.training.run import Run, load_runs
 from fairgym.training.stepwise import LEARNED
 from fairgym.utils.changes import unknown
 from fairgym.utils.files import require_path
+from fairgym.utils.registry import environments
 
-EPISODES = 32
+EPISODES, MOST_EPISODES = 32, 1_000_000
 _SECTIONS = ("environment_args", "params", "fixed")
 _OWN = ("baseline", "reforms", *_SECTIONS)
 _TOP = ("environment", "run", "world", "reference", "episodes", "seed", "scenarios", *_OWN)
@@ -69,33 +71,34 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         raise FairgymError(
             f"scenarios in {path} must be names of scenarios with their changes, got {got}"
         )
-    for key, value in given.items():
-        if value is not None and key != "environment_args":
-            file[key] = value
-    for key in ("reference", "world"):
+    for key in ("environment", "run", "reference", "world"):
         if not isinstance(file.get(key), str | None):
             raise FairgymError(f"{key} in {path} must be a name, got {file[key]!r}")
-    if given.get("environment") is None and file.get("run") is not None:
+    # also where they are overridden
+    if file.get("environment"):
+        environments.get(file["environment"])
+    for key, most in (("episodes", MOST_EPISODES), ("seed", 2**32 - 1)):
+        if key in file:
+            check_shape(key, file[key], int(key == "episodes"), most)
+    overriding = given.pop("environment_args", None) or {}
+    if file.get("run") and given.get("environment") is None:
         file["environment"] = one_run(file["run"])
-    if not isinstance(file.get("environment"), str | Run | None):
-        raise FairgymError(f"environment in {path} must be a name, got {file['environment']!r}")
+    file |= {key: value for key, value in given.items() if value is not None}
     if not file.get("environment"):
         raise FairgymError(
             f"environment is not given; set it in {path} or give its name to the command"
         )
-    environment = file["environment"]
-    common = Scenario("common to all", **_fields(file, f"{path}"))
-    overriding = given.get("environment_args") or {}
+    environment: Source = file["environment"]
+    system = environment if isinstance(environment, str) else environment.config.environment
+    common = Scenario("common to all", **_fields(file, f"{path}", system))
     scenarios = []
     for name, content in several.items():
         where = f"scenario {name!r} in {path}"
-        if not isinstance(name, str):
-            raise FairgymError(f"the name of {where} must be a text, got {describe(name)}")
         if content is not None and not isinstance(content, Mapping):
             raise FairgymError(f"{where} must have {', '.join(_OWN)}, got {describe(content)}")
-        content = {field_name(key): value for key, value in (content or {}).items()}
+        content = by_field(content or {}, f" in {where}")
         _check_keys(content, _OWN, where)
-        own = Scenario(name, **_fields(content, where))
+        own = Scenario(name, **_fields(content, where, system))
         scenarios.append(_on_top(own, common, overriding))
     reference = file.get("reference")
     if reference is None:
@@ -110,7 +113,7 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         environment,
         tuple(scenarios),
         reference,
-        check_shape("episodes", file.get("episodes", EPISODES), 1, 1_000_000),
+        check_shape("episodes", file.get("episodes", EPISODES), 1, MOST_EPISODES),
         check_shape("seed", file.get("seed", 0), 0, 2**32 - 1),
         file.get("world") or "",
     )
@@ -141,7 +144,7 @@ def read_keys(path: str | Path) -> dict[str, Any]:
         FairgymError: If the file cannot be read, or a module cannot be imported.
     """
     require_path(path, "scenarios")
-    file = {field_name(key): value for key, value in read_config_file(Path(path)).items()}
+    file = by_field(read_config_file(Path(path)), f" in {path}")
     import_listed(file)
     return file
 
@@ -158,8 +161,11 @@ def _on_top(own: Scenario, common: Scenario, overriding: Mapping[str, object]) -
     )
 
 
-def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the fields of a scenario; an empty section counts as not given."""
+def _fields(content: Mapping[str, Any], where: str, environment: str) -> dict[str, Any]:
+    """Return the fields of a scenario; an empty section counts as not given.
+
+    Arguments of the environment are checked here, since flags may override them.
+    """
     found = {key: content[key] for key in _OWN if content.get(key) is not None}
     if not isinstance(found.get("baseline", ""), str):
         raise FairgymError(f"baseline of {where} must be a name, got {found['baseline']!r}")
@@ -172,9 +178,12 @@ def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(reforms, list) or not all(isinstance(name, str) for name in reforms):
         raise FairgymError(f"reforms of {where} must be a list of names, got {reforms!r}")
     found["reforms"] = tuple(reforms)
-    arguments = found.get("environment_args", {})
-    if arguments:
-        found["environment_args"] = {field_name(name): value for name, value in arguments.items()}
+    if arguments := found.get("environment_args"):
+        try:
+            settings = environment_settings(environment)
+            found["environment_args"] = checked(settings, by_field(arguments))
+        except FairgymError as error:
+            raise FairgymError(f"environment_args of {where}: {error}") from error
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 from fairgym.core.errors import FairgymError
 
-_PERCENT = re.compile(r"[+-]\d+(\.\d*)?%")
+_PERCENT = re.compile(r"[+-]\d+(\.\d*)?%", re.ASCII)
 _SIMILAR, _TIE = 0.7, 0.05  # least similarity of a suggestion, and largest distance to the best
 
 
@@ -32,6 +32,8 @@ def read_number(text: str) -> float:
         >>> read_number("0.2"), read_number("20%"), read_number("=20%")
         (0.2, 0.2, 0.2)
     """
+    if not text.isascii():
+        raise ValueError("digits of other scripts")
     number = text.strip().removeprefix("=")
     return float(number[:-1]) / 100.0 if number.endswith("%") else float(number)
 

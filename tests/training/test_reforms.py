@@ -1,6 +1,9 @@
 """Ready-made reforms, rival worlds and uncertain parameters, as environments declare them."""
 
 import dataclasses
+import inspect
+import re
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -43,6 +46,16 @@ def test_every_system_has_reforms_that_change_something(name):
         (other,) = build_all(name, scenarios[:1], world=world)
         pairs = zip(jax.tree.leaves(other.params), jax.tree.leaves(base.params), strict=True)
         assert any(np.any(np.asarray(x) != np.asarray(y)) for x, y in pairs), world.name
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_card_names_the_reforms_and_worlds_of_its_system(name):
+    declared = declared_by(fairgym.make(name, **arguments(name)))
+    card = Path(inspect.getfile(environments.get(name))).with_name("README.md").read_text()
+    (section,) = re.findall(r"\n## Reforms and rival worlds\n(.*?)\n## ", card, re.DOTALL)
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", section, re.M))
+    told = {n: one.title for n, one in declared.reforms.items()}
+    assert rows == told | {n: one.about for n, one in declared.worlds.items()}
 
 
 def test_the_rival_world_of_the_loan_card_is_declared():

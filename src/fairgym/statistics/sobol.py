@@ -47,9 +47,9 @@ def variance_shares(
         resamples: Number of resamples of the points, for the intervals.
 
     Returns:
-        One share per factor; none if a value is not finite, or all are equal.
+        One share per factor; none if a value is not finite, or those of A and B are equal.
     """
-    if not np.isfinite(found).all() or np.ptp(found) == 0.0:
+    if not np.isfinite(found).all() or np.ptp(found[:2]) == 0.0:
         return []
     count = found.shape[1]
     draws = np.random.default_rng(0).integers(count, size=(resamples, count))
@@ -58,7 +58,7 @@ def variance_shares(
     for place, name in enumerate(names):
         ends = [one[place, 0] for one in points]
         spread = [one[place][np.isfinite(one[place])] for one in drawn]
-        noise = [float(np.var(one)) for one in spread[:2]]
+        noise = [float(np.var(one)) if one.size else 0.0 for one in spread[:2]]
         weight = noise[1] / sum(noise) if sum(noise) > 0.0 else 1.0  # of the first estimator
         mains = weight * spread[0] + (1.0 - weight) * spread[1]
         main = float(weight * ends[0] + (1.0 - weight) * ends[1])

@@ -321,11 +321,13 @@ def test_every_what_if_is_run_in_rival_worlds_and_what_turns_around_comes_first(
         assert one["difference_here"] == own["difference"]
         turned = bool(own["clear"] and one["clear"]) and own["difference"] * one["difference"] < 0
         assert one["overturned"] == turned
-    turned = [r for r in there if r["overturned"] and not r["part"]]
-    first = "“20% relief for everybody” depends on an assumption: if "
-    assert [line.startswith(first) for line in out.splitlines()[: len(turned)]] == [True] * len(
-        turned
-    )
+    turned = {r["about"]: r for r in reversed(there) if r["overturned"] and not r["part"]}
+    first = [line for line in out.splitlines() if "has the opposite effect: " in line]
+    assert len(first) == len(turned) > 0 and out.startswith("If ")
+    for line in first:
+        about = line.partition(", “")[0].removeprefix("If ")
+        assert line.partition("effect: ")[2].startswith(turned[about]["title"].lower())
+        assert " instead of " in line
 
 
 def test_a_world_holds_for_both_sides_and_replaces_its_rivals(capsys):

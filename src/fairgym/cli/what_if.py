@@ -28,17 +28,29 @@ from fairgym.training.sensitivity import CHANCE, Sensitivity
 from fairgym.utils import make
 from fairgym.utils.registry import environments
 
-MOST = 3  # overturned conclusions, and measures with a table, without --all
+MOST, MOST_TURNED = 3, 2  # measures with a table, and overturned effects, without --all
 
 
 def overturned(simulation: Simulation, found: Sequence[Row], everything: bool) -> list[str]:
-    """Return the conclusions about all people that a rival world turns around, one per sentence."""
-    told = [
-        one.text for one in rivals(simulation, found) if one.overturned and not one.quantity.group
-    ]
-    if everything or len(told) <= MOST:
-        return told
-    return [*told[:MOST], f"{len(told) - MOST} more effects change their sign in a rival world."]
+    """Return what rival worlds turn around: a sentence per scenario and world.
+
+    Args:
+        simulation: A simulation with rival worlds.
+        found: Its effects.
+        everything: Whether to name all effects, instead of the first two.
+    """
+    several: dict[tuple[str, str], list[str]] = {}
+    for one in rivals(simulation, found):
+        if one.overturned and not one.quantity.group:
+            several.setdefault((one.scenario, one.about), []).append(one.text)
+    sentences = []
+    for (scenario, about), texts in several.items():
+        shown = texts if everything else texts[:MOST_TURNED]
+        more = f", and {len(texts) - len(shown)} more" if len(texts) > len(shown) else ""
+        sentences.append(
+            f"If {about}, “{scenario}” has the opposite effect: {'; '.join(shown)}{more}."
+        )
+    return sentences
 
 
 def rival_note(simulation: Simulation, found: Sequence[Row]) -> list[str]:

@@ -48,13 +48,10 @@ class Rival:
 
     @property
     def text(self) -> str:
-        """The two differences in a sentence."""
+        """The two differences: "profit (dollars) −4.7 million [...] instead of +13 million"."""
         here, there = (difference_text(x, self.quantity.unit) for x in (self.here, self.there))
         unit = "" if self.quantity.unit in ("", "share") else f" ({self.quantity.unit})"
-        return (
-            f"“{self.scenario}” depends on an assumption: if {self.about}, its effect on"
-            f" {small(self.quantity.title)}{unit} is {there}, against {here}."
-        )
+        return f"{small(self.quantity.title)}{unit} {there} instead of {here}"
 
 
 def of_everybody(env: Environment) -> list[Quantity]:

@@ -399,12 +399,13 @@ def test_the_gap_is_divided_into_parts_that_sum_to_it(capsys):
 def test_sensitivity_says_what_decides_a_difference_and_where_it_turns(capsys, monkeypatch):
     from fairgym.training import sensitivity as module
 
+    options: dict[str, Any] = dict(module.sensitivity.__kwdefaults__ or {})
     for name, value in (("BASE", 4), ("EPISODES", 2), ("POINTS", 3)):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(
         module.sensitivity,
         "__kwdefaults__",
-        module.sensitivity.__kwdefaults__ | {"base": 4, "episodes": 2, "points": 3},
+        options | {"base": 4, "episodes": 2, "points": 3},
     )
     words = (
         "simulate lending_pool --horizon 8 --episodes 3 --no-worlds --reform head_start"

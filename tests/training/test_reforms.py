@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -21,7 +22,7 @@ BUILT_IN = sorted(environments._modules())
 SIZES = {"loan", "loan_simple", "health", "education", "lending_pool"}
 
 
-def arguments(name):
+def arguments(name) -> dict[str, Any]:
     return {"population": 60} if name in SIZES else {}
 
 
@@ -97,7 +98,7 @@ def test_what_is_not_declared_is_refused_in_a_sentence(make, message):
 def test_worlds_hold_for_all_scenarios_before_their_own_changes():
     world = World("busy", "more jobs arrive", {"arrivals": 4.0})
     scenarios = [Scenario("today"), Scenario("more", params={"arrivals": "+50%"})]
-    found = simulate("two_servers", scenarios, episodes=3, worlds=[world])
+    found: Any = simulate("two_servers", scenarios, episodes=3, worlds=[world])
     rates = {name: float(one.params.arrivals) for name, one in zip("ab", found.built, strict=True)}
     there = found.worlds["busy"]
     assert rates == {"a": 2.0, "b": 3.0} and there.world == world

@@ -1,5 +1,7 @@
 """Changes that hold in some steps only: texts, weights, and the same numbers as by hand."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -75,6 +77,7 @@ def test_a_parameter_that_only_the_start_uses_cannot_change_later():
 def test_parameters_over_time_are_tables_of_their_values():
     env = Pairs()
     pairs = [("reward", 4.0), ("reward", During("+50%", 1, 3)), ("cost", During(3.0, 2, None, 2))]
+    params: Any
     params, tables = params_over_time(env, env.default_params, pairs)
     assert params.reward == 4.0 and tables["reward"].tolist() == [4.0, 6.0, 6.0, 4.0]
     assert params.cost == 1.0 and tables["cost"].tolist() == [1.0, 1.0, 2.0, 3.0]
@@ -175,6 +178,7 @@ def test_rules_take_turns_over_time_with_the_hidden_states_that_they_would_have_
         if not 2 <= step < 4:
             assert int(made[0][0]) == int(made[1][0])
     random = fixed_policies(env, {"server": "random-present"})["server"]
+    key = jax.random.key(7)
     action, _ = policies[1](observation, key, (jnp.int32(3), hidden[1][1]))
     assert int(action) == int(random(observation, key))
 
@@ -188,8 +192,9 @@ def test_an_agent_that_acts_every_few_steps_has_the_decision_of_the_step_in_whic
     policy = built.policies["insurer"]
     assert isinstance(policy, Stepwise) and policy.actions.shape == (2,), "one number for all"
     hidden, seen = policy.initial(), []
+    nothing: Any = None
     for _ in range(3):
-        action, hidden = policy(None, jax.random.key(0), hidden)
+        action, hidden = policy(nothing, jax.random.key(0), hidden)
         assert action.shape == (40,)
         seen.append(float(action[0]))
     assert seen == [0.5, 0.75, 0.75] and int(hidden) == 18
@@ -206,7 +211,7 @@ def test_a_decision_moves_little_by_little_and_shares_stay_shares():
             )
         ],
     )
-    policy = built.policies["university"]
+    policy: Any = built.policies["university"]
     rows = np.asarray(policy.actions)[np.asarray(policy.which)]
     np.testing.assert_allclose(rows[:, 2], [0.25, 0.375, 0.5, 0.5], rtol=1e-6)
     np.testing.assert_allclose(rows.sum(axis=1), 1.0, rtol=1e-6)

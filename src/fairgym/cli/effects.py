@@ -38,7 +38,7 @@ def print_simulation(
 
     Args:
         simulation: The measured scenarios.
-        everything: Whether to print all tables, instead of 25 lines.
+        everything: Whether to print all tables, instead of about 25 lines.
         first: Sentences before all others.
         notes: Sentences about what was simulated.
     """
@@ -49,7 +49,10 @@ def print_simulation(
 def _print_short(
     simulation: Simulation, found: Sequence[Row], first: Sequence[str], notes: Sequence[str]
 ) -> None:
-    """Print conclusions, what was simulated, clear differences and gaps, in at most 25 lines."""
+    """Print conclusions, what was simulated, clear differences and gaps.
+
+    These take at most 25 lines, in addition to the first sentences and the notes.
+    """
     others, evaluations = simulation.others, simulation.evaluations
     behind = [
         fitting(f"Worse off with “{name}”: ", parts)
@@ -57,15 +60,15 @@ def _print_short(
         if (parts := worse_off(simulation.base.env, [one]))
     ]
     changed = (_changes_line(simulation, one) for one in others)
-    setting = [*opening(simulation), *notes, *changed]
+    setting = [*opening(simulation), *changed]
     foot = _caveat(simulation)
     told = [_failed(simulation, simulation.base)]
     if len(others) == 1:
         told = conclusions(simulation, found, others[0])
     elif others:
         told = [*(conclusions(simulation, found, one)[0] for one in others), _failures(simulation)]
-    told = [*first, *told]
     taken = sum(len(folded(text)) for text in (*told, *setting, *foot))
+    told, setting = [*first, *told], [*setting, *notes]
     room = LINES - 2 - taken  # a blank line, and the last line
     for text in told:
         line(text)

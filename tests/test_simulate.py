@@ -331,6 +331,8 @@ def test_every_what_if_is_run_in_rival_worlds_and_what_turns_around_comes_first(
 
 
 def test_a_world_holds_for_both_sides_and_replaces_its_rivals(capsys):
+    lines, _ = told(capsys, f"{LOAN} --reform relief --world residual_share=0.75")
+    assert "In the world residual_share=0.75: residual share is 0.75." in lines
     found = records(capsys, f"{LOAN} --reform relief --world residual_share=0.75")
     by_name = records(capsys, f"{LOAN} --reform relief --world defaults_as_in_data")
     assert found == by_name and not [r for r in found if r["kind"] == "world"]

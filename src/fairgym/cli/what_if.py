@@ -54,7 +54,9 @@ def overturned(simulation: Simulation, found: Sequence[Row], everything: bool) -
 
 
 def rival_note(simulation: Simulation, found: Sequence[Row]) -> list[str]:
-    """Return which rival worlds the scenarios were run in, and what they change."""
+    """Return the world of the scenarios, and which rival worlds they were run in."""
+    if simulation.world is not None:
+        return [f"In the world {simulation.world.name}: {simulation.world.about}."]
     if not simulation.worlds:
         return []
     names = listed(words(name) for name in simulation.worlds)

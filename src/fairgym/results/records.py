@@ -94,6 +94,7 @@ def simulation_results(
         one.about
         | {"environment": simulation.environment, "baseline": scenario.baseline}
         | {"same_people": simulation.same_people(one.name)}
+        | {"world": None if simulation.world is None else simulation.world.name}
         for one, scenario in zip(several, built, strict=True)
     ]
     return {"level": LEVEL, "policies": policies, "results": results}

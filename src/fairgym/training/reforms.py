@@ -149,7 +149,7 @@ def world_of(env: Environment, text: str) -> World:
         if not (name and value):
             raise FairgymError(f"world must be NAME or NAME=VALUE, got {text!r}")
         with_params(env, env.default_params, [(name, value)])
-        return World(text, f"{name.replace('_', ' ')} is {value}", {name: value})
+        return World(text.strip(), f"{name.replace('_', ' ')} is {value}", {name: value})
     worlds = declared_by(env).worlds
     return worlds[_known("world", name, worlds, env)]
 

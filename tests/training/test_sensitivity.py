@@ -5,6 +5,7 @@ import pytest
 from pairs import Pairs  # registers itself
 
 from fairgym.core import FairgymError
+from fairgym.statistics.comparisons import explained
 from fairgym.statistics.sobol import variance_shares
 from fairgym.training import Scenario, simulate
 from fairgym.training.reforms import Factor, World
@@ -43,6 +44,19 @@ def test_an_interaction_is_in_the_total_share_and_not_in_the_main_one():
     for share in shares:
         assert share.main == pytest.approx(0.0, abs=0.03)
         assert share.total == pytest.approx(1.0, abs=0.03)
+
+
+def test_main_shares_are_those_of_a_crossed_design():
+    """The correlation ratio, by which a sweep says how much each setting explains."""
+    weights = np.array([3.0, 1.0])
+    levels = (np.arange(40) + 0.5) / 40
+    grid = np.stack(np.meshgrid(levels, levels, indexing="ij"), axis=-1).reshape(-1, 2)
+    crossed = [
+        float(explained(grid @ weights, np.unique(column, return_inverse=True)[1]))
+        for column in grid.T
+    ]
+    found = [share.main for share in variance_shares("ab", linear(weights, 20_000), resamples=20)]
+    assert found == pytest.approx(crossed, abs=0.02)
 
 
 def test_values_that_are_equal_or_undefined_have_no_shares():

@@ -81,5 +81,8 @@ def test_what_is_computed_once_is_a_call_of_its_own_also_in_a_loop():
         for function in (program, jax.vmap(program)):
             shape = (4, 50) if function is not program else (50,)
             text = jax.jit(function).lower(jnp.ones(shape)).compile().as_text() or ""
-            # the calls inside, such as that of `jnp.clip`, are inlined
-            assert text.count(" call(") == 1
+            # the calls inside, such as that of `jnp.clip`, are inlined; newer compilers put the
+            # loop into a call too
+            calls = [line for line in text.splitlines() if " call(" in line]
+            assert sum('inlineable="false"' in line for line in calls) == 1
+            assert not any("clip" in line for line in calls)

@@ -112,12 +112,12 @@ def periods(table: Any, time: str = "time") -> Periods:
 
 def _names(table: Any) -> list[Any]:
     """Return the names of the columns of a dictionary or a data frame."""
-    # A dictionary and pandas have the first, pyarrow the second, polars the third.
+    if hasattr(table, "keys"):  # a dictionary, or pandas
+        return list(table.keys())
     in_memory = not hasattr(table, "collect")
-    for attribute in ("keys", "column_names", "columns") if in_memory else ():
-        found: Any = getattr(table, attribute, None)
-        if found is not None:
-            return list(found() if callable(found) else found)
+    for attribute in ("column_names", "columns") if in_memory else ():  # of pyarrow, of polars
+        if hasattr(table, attribute):
+            return list(getattr(table, attribute))
     raise FairgymError(
         "the table must have columns by name, as a dictionary of lists or a data frame of pandas,"
         f" polars or pyarrow in memory, got a {type(table).__name__}"

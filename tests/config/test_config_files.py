@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import time
 
 import pytest
@@ -140,6 +141,18 @@ def test_fifty_parts_of_a_toml_key_are_allowed(tmp_path):
 def test_two_spellings_of_a_field_are_not_one_value(given, message):
     with pytest.raises(FairgymError, match=message):
         RunConfig.from_mapping({"environment": "loan"} | given)
+
+
+def test_a_name_as_long_as_a_file_is_answered_at_once():
+    """Each known name was compared with it from scratch."""
+    name = "".join(random.Random(0).choices("abcdefghijklmnopqrstuvwxyz_", k=LARGEST - 100))
+    RunConfig.from_mapping({"environment": "loan"})  # imports it
+    began = time.process_time()
+    with pytest.raises(FairgymError, match=r"unknown key 'algorithm_args.*'; .* takes:"):
+        RunConfig.from_mapping({"environment": "loan", "algorithm_args": {name: 1}})
+    with pytest.raises(FairgymError, match=r"unknown key '.*'; there are:"):
+        RunConfig.from_mapping({"environment": "loan", name: 1})
+    assert time.process_time() - began < 2.0
 
 
 @pytest.mark.parametrize("given", ["\u0663:\u0665", "\u0663", ["\u0663"], "0:\uff15"])

@@ -528,6 +528,13 @@ BAD_FILES = [
         "population-size: 4}}}\n",
         "environment_args of scenario 'a' .*: population is given twice",
     ),
+    *(
+        (
+            f"environment: loan\nscenarios: {{a: {{fixed: {{admissions: {value}}}}}}}\n",
+            "admissions in fixed of scenario 'a' .* must be .*, got .*True",
+        )
+        for value in ("true", "[0.1, true]", "{advantaged: true}")
+    ),
     ("environment: loan\nseed: 1\nSeed: 3\nscenarios: {a: {}}\n", "unknown key 'Seed'"),
     (
         "environment: yes\nscenarios: {a: {}}\n",

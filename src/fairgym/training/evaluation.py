@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray, PyTree
+from jaxtyping import Array, Key, PRNGKeyArray, PyTree
 
 from fairgym.core import (
     AnyPolicy,
@@ -294,7 +294,7 @@ def evaluate_each(
     env: Environment,
     params: Params,
     policies: Mapping[str, AnyPolicy],
-    keys: PRNGKeyArray,
+    keys: Key[Array, " episodes"],
 ) -> Evaluation:
     """Run one episode for each of many sets of parameters, in one program.
 

@@ -10,6 +10,7 @@ from fairgym.config.files import describe, import_listed, read_config_file
 from fairgym.config.settings import checked, environment_settings
 from fairgym.config.text import by_field
 from fairgym.core import FairgymError, check_shape
+from fairgym.policies.fixed import TAKES
 from fairgym.training.baselines import default_baseline, make_checked
 from fairgym.training.building import Scenario, Source, pairs_of
 from fairgym.training.run import Run, load_runs
@@ -178,6 +179,10 @@ def _fields(content: Mapping[str, Any], where: str, environment: str) -> dict[st
     if not isinstance(reforms, list) or not all(isinstance(name, str) for name in reforms):
         raise FairgymError(f"reforms of {where} must be a list of names, got {reforms!r}")
     found["reforms"] = tuple(reforms)
+    for agent, value in found.get("fixed", {}).items():
+        parts = [*value.values()] if isinstance(value, Mapping) else value
+        if any(isinstance(part, bool) for part in (parts if isinstance(parts, list) else [parts])):
+            raise FairgymError(f"{agent} in fixed of {where} must be {TAKES}, got {value!r}")
     if arguments := found.get("environment_args"):
         try:
             settings = environment_settings(environment)

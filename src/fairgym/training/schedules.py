@@ -248,7 +248,9 @@ def blended(
         if 0.0 < weight < 1.0:
             held = [*held, pair]
             after = made(held)
-            numbers = {n: old + weight * (after[n] - before[n]) for n, old in numbers.items()}
+            numbers = {
+                n: np.asarray(old + weight * (after[n] - before[n])) for n, old in numbers.items()
+            }
             before = after
     return numbers
 

@@ -92,7 +92,10 @@ def did_you_mean(name: object, known: Iterable[str], what: str = "") -> str:
         "; did you mean 'beds_at_start'?"
     """
     wanted, spelled = slug(name), {slug(one): one for one in known}
-    scores = {one: difflib.SequenceMatcher(None, one, wanted).ratio() for one in spelled}
+    matcher, scores = difflib.SequenceMatcher(b=wanted), {}  # which prepares a long name once
+    for one in spelled:
+        matcher.set_seq1(one)
+        scores[one] = matcher.ratio()
     least = max(_SIMILAR, max(scores.values(), default=0.0) - _TIE)
     near = sorted((one for one in scores if scores[one] >= least), key=lambda one: -scores[one])
     near = near or [one for one in spelled if wanted in re.split(r"[_.]", one)]

@@ -184,7 +184,7 @@ def test_rules_take_turns_over_time_with_the_hidden_states_that_they_would_have_
 
 
 def test_an_agent_that_acts_every_few_steps_has_the_decision_of_the_step_in_which_it_acts():
-    arguments = {"population": 40, "horizon": 14}
+    arguments: dict[str, Any] = {"population": 40, "horizon": 14}
     (built,) = build_all(
         "health",
         [Scenario("x", {"insurer": "0.75 from 6", "planner.rollover": 1.0}, (), arguments)],
@@ -192,9 +192,10 @@ def test_an_agent_that_acts_every_few_steps_has_the_decision_of_the_step_in_whic
     policy = built.policies["insurer"]
     assert isinstance(policy, Stepwise) and policy.actions.shape == (2,), "one number for all"
     hidden, seen = policy.initial(), []
-    nothing: Any = None
+    env = fairgym.make("health", **arguments)
+    seen_by = env.observation_space("insurer").sample(jax.random.key(1))
     for _ in range(3):
-        action, hidden = policy(nothing, jax.random.key(0), hidden)
+        action, hidden = policy(seen_by, jax.random.key(0), hidden)
         assert action.shape == (40,)
         seen.append(float(action[0]))
     assert seen == [0.5, 0.75, 0.75] and int(hidden) == 18

@@ -137,11 +137,15 @@ class ScheduledParams(Params):
 
     def at(self, step: Int[Array, ""] | int) -> Any:
         """Return the parameters in a step; after the last one those of the last one."""
-        rows = {
-            name: lax.dynamic_index_in_dim(table, step, keepdims=False)
-            for name, table in self.tables.items()
-        }
-        return self.start.replace(**rows)
+        rows = [
+            lax.dynamic_index_in_dim(table, step, keepdims=False) for table in self.tables.values()
+        ]
+        return with_arrays(self.start, list(self.tables), rows)
+
+
+def with_arrays(params: Any, names: Sequence[str], arrays: Sequence[Array]) -> Any:
+    """Return parameters with arrays, also traced ones, in place of numbers; nothing is checked."""
+    return eqx.tree_at(lambda one: [getattr(one, name) for name in names], params, arrays)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,6 +19,7 @@ from fairgym.training.schedules import (
     Scheduled,
     ScheduledParams,
     params_over_time,
+    with_arrays,
 )
 
 BASE, EPISODES, POINTS = 64, 8, 5  # points of a design, episodes and values of a course
@@ -232,7 +233,8 @@ def stacked(sides: Sequence[Sequence[Point]], index: np.ndarray) -> list[Params]
 
     found: list[Params] = []
     for side in sides:
-        params = side[0][0].replace(**{name: jnp.asarray(column(name, side)) for name in names})
+        columns = [jnp.asarray(column(name, side)) for name in names]
+        params = with_arrays(side[0][0], names, columns)
         tables = {name: jnp.asarray(table(name, side)) for name in changing}
         found.append(ScheduledParams(start=params, tables=tables) if tables else params)
     return found

@@ -19,8 +19,8 @@ from fairgym.results.numbers import Estimate, difference_text
 from fairgym.training import devices, evaluate
 
 ROOT = Path(__file__).parents[1]
-LOAN = "simulate loan --population 60 --horizon 20 --episodes 5 --seed 3"
-HEALTH = "simulate health --population 200 --horizon 14 --episodes 4"
+LOAN = "simulate loan --population 60 --horizon 20 --episodes 5 --seed 3 --no-worlds"
+HEALTH = "simulate health --population 200 --horizon 14 --episodes 4 --no-worlds"
 
 
 @pytest.fixture(autouse=True)
@@ -219,7 +219,7 @@ def test_the_example_is_the_file_of_the_page_and_runs(capsys):
     file = ROOT / "examples" / "scenarios.yaml"
     assert f"```yaml\n{file.read_text()}```" in (ROOT / "docs" / "simulate.md").read_text()
     words = f"simulate --scenarios '{file}' --population 60 --horizon 20 --episodes 5 --seed 3"
-    lines, progress = told(capsys, f"{words} --all")
+    lines, progress = told(capsys, f"{words} --no-worlds --all")
     assert len(progress) == 4 and progress[0] == "1 of 4: admit all no relief"
     assert row(lines, "loans ended by default (loans)")[2].startswith("−")
 
@@ -253,7 +253,7 @@ reference: today
 
 def test_scenarios_of_a_file_stand_side_by_side(capsys, here):
     (here / "s.yaml").write_text(FILE)
-    lines, progress = told(capsys, "simulate --scenarios s.yaml --all")
+    lines, progress = told(capsys, "simulate --scenarios s.yaml --no-worlds --all")
     assert progress == ["1 of 3: today", "2 of 3: relief", "3 of 3: dearer deposits"]
     told_of = lines[lines.index("") + 1]
     assert told_of.endswith("reference: today (from the baseline admit all no relief).")
@@ -264,7 +264,7 @@ def test_scenarios_of_a_file_stand_side_by_side(capsys, here):
     assert heads == ["Results of “relief”", "Results of “dearer deposits”"]
     second = lines[next(i for i, line in enumerate(lines) if line.startswith(heads[1])) :]
     assert row(second, label)[:2] == row(lines, label)[:2]
-    other, _ = told(capsys, "simulate --scenarios s.yaml --reference relief --json")
+    other, _ = told(capsys, "simulate --scenarios s.yaml --no-worlds --reference relief --json")
     policies = json.loads("\n".join(other))["policies"]
     assert [entry["reference"] for entry in policies] == [None, "relief", "relief"]
 
@@ -275,7 +275,7 @@ def test_names_in_the_table_are_no_formulas(capsys, here):
     scenarios = "".join(f"  '{name}': {{}}\n" for name in names)
     head = FILE.partition("scenarios:")[0]
     (here / "s.yaml").write_text(f"{head}scenarios:\n{scenarios}reference: '=1+1'\n")
-    told(capsys, "simulate --scenarios s.yaml --csv table.csv")
+    told(capsys, "simulate --scenarios s.yaml --no-worlds --csv table.csv")
     rows = list(csv.reader((here / "table.csv").open()))[1:]
     shown = ["'=1+1", "'+30% deposits", "'@today", "'-", "plain = name"]
     assert [row[0] for row in rows[: len(names)]] == shown
@@ -290,6 +290,169 @@ def test_flags_of_the_environment_apply_to_all_scenarios_of_a_file(here):
     plan, _ = plan_of("--scenarios s.yaml --population 30 --episodes 2 --seed 9".split())
     assert (plan.episodes, plan.seed) == (2, 9)
     assert [one.environment_args["population"] for one in plan.scenarios] == [30] * 3
+
+
+def records(capsys, words):
+    """The records of a command that prints JSON."""
+    assert main(shlex.split(f"{words} --json")) == 0
+    return json.loads(capsys.readouterr().out)["results"]
+
+
+def test_every_what_if_is_run_in_rival_worlds_and_what_turns_around_comes_first(capsys):
+    """With what is usual for their features people repay thanks to relief, in the data without."""
+    words = LOAN.replace(" --no-worlds", "") + " --reform relief"
+    assert main(shlex.split(words)) == 0
+    out, err = capsys.readouterr()
+    worlds = [line for line in err.splitlines() if "in the world" in line]
+    assert [line.split(":")[0] for line in worlds] == ["1 of 2", "2 of 2"] * 2
+    note = [line for line in out.splitlines() if line.startswith("In the rival worlds defaults")]
+    assert len(note) == 1 and "--no-worlds leaves them out" in note[0]
+    found = records(capsys, words)
+    here = {
+        (r["measure"], r["part"]): r
+        for r in found
+        if r["kind"] in ("measure", "rate") and r["reference"]
+    }
+    there = [r for r in found if r["kind"] == "world"]
+    assert {r["world"] for r in there} == {"defaults_as_in_data", "relief_postponed"}
+    assert len(there) == 2 * len(here)
+    for one in there:
+        own = here[one["measure"], one["part"]]
+        assert one["difference_here"] == own["difference"]
+        turned = bool(own["clear"] and one["clear"]) and own["difference"] * one["difference"] < 0
+        assert one["overturned"] == turned
+    turned = {r["about"]: r for r in reversed(there) if r["overturned"] and not r["part"]}
+    first = [line for line in out.splitlines() if "has the opposite effect: " in line]
+    assert len(first) == len(turned) > 0 and out.startswith("If ")
+    for line in first:
+        about = line.partition(", “")[0].removeprefix("If ")
+        assert line.partition("effect: ")[2].startswith(turned[about]["title"].lower())
+        assert " instead of " in line
+
+
+def test_a_world_holds_for_both_sides_and_replaces_its_rivals(capsys):
+    lines, _ = told(capsys, f"{LOAN} --reform relief --world residual_share=0.75")
+    assert "In the world residual_share=0.75: residual share is 0.75." in lines
+    found = records(capsys, f"{LOAN} --reform relief --world residual_share=0.75")
+    by_name = records(capsys, f"{LOAN} --reform relief --world defaults_as_in_data")
+    assert found == by_name and not [r for r in found if r["kind"] == "world"]
+    (plain,) = [
+        r
+        for r in records(capsys, f"{LOAN} --reform relief")
+        if r["measure"] == "profit" and r["reference"]
+    ]
+    (other,) = [r for r in found if r["measure"] == "profit" and r["reference"]]
+    assert other["reference_mean"] != plain["reference_mean"]
+
+
+def test_reform_against_reform(capsys):
+    words = f"{LOAN} --reform relief --reform 'relief_disadvantaged from 5' --reference relief"
+    lines, progress = told(capsys, words)
+    assert progress == [
+        "1 of 3: admit all no relief",
+        "2 of 3: 20% relief for everybody",
+        "3 of 3: 20% relief for the disadvantaged from 5",
+    ]
+    assert "reference: 20% relief for everybody (from the baseline" in " ".join(lines)
+    changed = [line for line in lines if "disadvantaged 0.2 from month 5" in line]
+    assert changed and changed[0].startswith("Changes of “20% relief for the disadvantaged from 5”")
+
+
+def test_a_schedule_by_flags_is_that_of_a_file(capsys, here):
+    flags = records(capsys, f"{LOAN} --fix 'debt_management.relief=0.2 from month 5 until 15'")
+    (here / "s.yaml").write_text(
+        "environment: loan\nenvironment_args: {population: 60, horizon: 20}\n"
+        "scenarios:\n  changed:\n    fixed: {debt_management.relief: 0.2 from 5 until 15}\n"
+    )
+    file = "simulate --scenarios s.yaml --episodes 5 --seed 3 --no-worlds"
+    assert records(capsys, file)[:-1] == flags[:-1]
+    (change,) = [r for r in flags if r["kind"] == "change"]
+    assert (change["old"], change["new"]) == ("0, 0", "relief 0.2 from month 5 until month 15")
+    ends = [r["difference"] for r in flags if r["measure"] == "defaulted" and r["reference"]]
+    assert ends[0] < 0 and sum(ends[1:]) == pytest.approx(ends[0]), "groups sum to all"
+
+
+def test_a_file_names_reforms_and_a_world(here):
+    (here / "s.yaml").write_text(
+        "environment: loan\nworld: relief_postponed\n"
+        "scenarios: {both: {reforms: [relief, first_come]}}\n"
+    )
+    plan, _ = plan_of(["--scenarios", "s.yaml", "--population", "60"])
+    assert plan.world == "relief_postponed" and plan.scenarios[1].reforms == (
+        "relief",
+        "first_come",
+    )
+    built = plan.scenarios[1].build("loan")
+    assert built.specification["disbursement"] == "first-come"
+    assert built.specification["debt_management"] == [0.2, 0.2]
+
+
+def test_the_gap_is_divided_into_parts_that_sum_to_it(capsys):
+    words = "simulate pairs --import pairs --episodes 2 --baseline uneven --decompose score"
+    lines, _ = told(capsys, words)
+    assert "The gap in score with “uneven”" in " ".join(lines)
+    parts = [r for r in records(capsys, words) if r["kind"] == "decomposition"]
+    assert [r["component"] for r in parts][:4] == ["neither", "decision", "start", "dynamics"]
+    assert parts[-1]["component"] == "gap" and parts[-1]["mean"] == pytest.approx(1.8)
+    assert sum(r["mean"] for r in parts[:-1]) == pytest.approx(1.8)
+    assert {(r["part"], r["against"], r["unit"]) for r in parts} == {("first", "second", "points")}
+
+
+def test_sensitivity_says_what_decides_a_difference_and_where_it_turns(capsys, monkeypatch):
+    from fairgym.training import sensitivity as module
+
+    options: dict[str, Any] = dict(module.sensitivity.__kwdefaults__ or {})
+    for name, value in (("BASE", 4), ("EPISODES", 2), ("POINTS", 3)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(
+        module.sensitivity,
+        "__kwdefaults__",
+        options | {"base": 4, "episodes": 2, "points": 3},
+    )
+    words = (
+        "simulate lending_pool --horizon 8 --episodes 3 --no-worlds --reform head_start"
+        " --sensitivity"
+    )
+    lines, _ = told(capsys, words)
+    assert any(line.strip().startswith("What decides the effect of “group A") for line in lines)
+    found = records(capsys, words)
+    rows = [r for r in found if r["kind"] == "sensitivity" and r["measure"] == "profit"]
+    factors = ["application", "start_a", "start_b", "credit_change", "chance"]
+    assert [r["factor"] for r in rows] == factors
+    assert all(0 <= r["total"] for r in rows) and rows[-1]["factor_low"] is None
+    points = [r for r in found if r["kind"] == "range" and r["measure"] == "profit"]
+    assert [r["factor_value"] for r in points[:3]] == pytest.approx([0.5, 0.75, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "loan --params 'bias_strength=1 from 5'",
+            "bias_strength must hold in all steps: it is used",
+        ),
+        ("loan --fix 'admissions=0 from 5 until 3'", "until must be after step 5, got 3"),
+        ("loan --fix 'admissions=0 from soon'", "admissions must be VALUE .*, got '0 from soon'"),
+        ("loan --fix 'admissions=0 from 900'", "admissions must change within the 400 months"),
+        ("loan --reform 'relief soon'", "reform must be NAME, or NAME from .*, got 'relief soon'"),
+    ],
+)
+def test_times_that_cannot_be_are_refused_before_anything_runs(words, message, capsys):
+    assert main(shlex.split(f"simulate {words}")) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and re.search(message, err), err
+
+
+def test_what_every_system_declares_is_listed(capsys):
+    lines, _ = told(capsys, "simulate --list")
+    text = " ".join(lines)
+    for name in ("relief", "beds_south", "universal_coverage", "full_scholarships", "masks"):
+        assert name in text
+    found = records(capsys, "simulate loan --list")
+    assert {r["kind"] for r in found} == {"reform", "world", "uncertain"}
+    assert {r["environment"] for r in found} == {"loan"}
+    (world,) = [r for r in found if r["changes"] == "residual_share=0.75"]
+    assert world["about"] == "people default as often as in the data"
 
 
 def test_differences_in_words():
@@ -343,6 +506,16 @@ BAD = [
     ("simulate loan --csv nowhere/to/x.csv --horizon 0", "horizon must be .*, got 0"),
     ("simulate loan --csv .", "csv must be a file that ends in .csv or .parquet.*got '.'"),
     ("simulate loan --csv /proc/x.csv", "cannot be written"),
+    ("simulate loan --reform nope", "unknown reform 'nope'; there are: relief"),
+    ("simulate loan --reform relief --reform relief", "two scenarios are named '20% relief"),
+    ("simulate loan --world nope --fix admissions=0", "unknown world 'nope'; there are:"),
+    ("simulate loan --world residual_share=2", "residual_share must be a number from 0 to 1"),
+    ("simulate loan --world=", "world must be a text, got ''"),
+    ("simulate loan --decompose profit", "unknown measure 'profit'; there are: admission_disp"),
+    ("simulate attention --decompose discovery_rate", "attention cannot be decomposed: it has no"),
+    ("simulate loan --baseline random --sensitivity", "sensitivity needs a difference"),
+    ("simulate nope --list", "unknown environment 'nope'"),
+    ("simulate loan --list --fix x", "unknown flag '--fix'"),
     ("simulate --scenarios nope.yaml", "nope.yaml cannot be read: No such file"),
     ("simulate loan --scenarios nope.txt", "must end in .yaml, .*, got '.txt'"),
 ]
@@ -359,7 +532,8 @@ def test_bad_input_is_one_sentence_before_anything_runs(words, message, capsys, 
 
 
 @pytest.mark.parametrize(
-    "flag", ["--fix admissions=0", "--params deposit_rate=0", "--baseline random"]
+    "flag",
+    ["--fix admissions=0", "--params deposit_rate=0", "--baseline random", "--reform relief"],
 )
 def test_changes_beside_a_file_are_refused(flag, capsys, here):
     (here / "s.yaml").write_text(FILE)

@@ -166,7 +166,7 @@ PAGES = {
             "Load and measure": [
                 *_in("training", "load load_runs Run evaluate Evaluation configure"),
             ],
-            "What if": _in("training", "simulate Scenario Simulation"),
+            "What if": _in("training", "simulate Scenario During Simulation"),
             "Configurations": _in("config", "read_config_file with_params Job"),
         },
     ),

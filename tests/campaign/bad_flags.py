@@ -117,6 +117,11 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "seed": int,
         "all": bool,
         "null": bool,
+        "world": "other name",
+        "worlds": bool,
+        "sensitivity": bool,
+        "decompose": "other name",
+        "list": bool,
         **OUTPUT,
     },
     "bench loan": {

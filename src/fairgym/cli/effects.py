@@ -9,7 +9,7 @@ from fairgym.cli.output import LINES, WIDTH, fitting, folded, line, show
 from fairgym.config.differences import small, words
 from fairgym.core import Environment
 from fairgym.results.caveats import caveats, in_short_of
-from fairgym.results.changes import changes
+from fairgym.results.changes import changes, changes_table, value_text
 from fairgym.results.gap_tables import Columns, gap_table, null_table, worse_off
 from fairgym.results.labels import capital, has_people, listed
 from fairgym.results.numbers import difference_text, interval, number
@@ -28,26 +28,39 @@ MORE = "All measures and tables: --all."
 MOST_EFFECTS = 3  # in the first sentence
 
 
-def print_simulation(simulation: Simulation, everything: bool = False) -> None:
+def print_simulation(
+    simulation: Simulation,
+    everything: bool = False,
+    first: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> None:
     """Print what each scenario changes, for whom, and what was simulated.
 
     Args:
         simulation: The measured scenarios.
-        everything: Whether to print all tables, instead of 25 lines.
+        everything: Whether to print all tables, instead of about 25 lines.
+        first: Sentences before all others.
+        notes: Sentences about what was simulated.
     """
     found = effects(simulation)
-    (_print_everything if everything else _print_short)(simulation, found)
+    (_print_everything if everything else _print_short)(simulation, found, first, notes)
 
 
-def _print_short(simulation: Simulation, found: Sequence[Row]) -> None:
-    """Print conclusions, what was simulated, clear differences and gaps, in at most 25 lines."""
+def _print_short(
+    simulation: Simulation, found: Sequence[Row], first: Sequence[str], notes: Sequence[str]
+) -> None:
+    """Print conclusions, what was simulated, clear differences and gaps.
+
+    These take at most 25 lines, in addition to the first sentences and the notes.
+    """
     others, evaluations = simulation.others, simulation.evaluations
     behind = [
         fitting(f"Worse off with “{name}”: ", parts)
         for name, one in evaluations.items()
         if (parts := worse_off(simulation.base.env, [one]))
     ]
-    setting = [*opening(simulation), *(_changes_line(simulation, one) for one in others)]
+    changed = (_changes_line(simulation, one) for one in others)
+    setting = [*opening(simulation), *changed]
     foot = _caveat(simulation)
     told = [_failed(simulation, simulation.base)]
     if len(others) == 1:
@@ -55,6 +68,7 @@ def _print_short(simulation: Simulation, found: Sequence[Row]) -> None:
     elif others:
         told = [*(conclusions(simulation, found, one)[0] for one in others), _failures(simulation)]
     taken = sum(len(folded(text)) for text in (*told, *setting, *foot))
+    told, setting = [*first, *told], [*setting, *notes]
     room = LINES - 2 - taken  # a blank line, and the last line
     for text in told:
         line(text)
@@ -98,16 +112,16 @@ def _print_clear(simulation: Simulation, found: Sequence[Row], room: int) -> int
     return len(rows) + 4 + len(folded(caption))
 
 
-def _print_everything(simulation: Simulation, found: Sequence[Row]) -> None:
+def _print_everything(
+    simulation: Simulation, found: Sequence[Row], first: Sequence[str], notes: Sequence[str]
+) -> None:
     """Print conclusions, what was simulated, and all tables."""
-    for one in simulation.others:
-        for sentence in conclusions(simulation, found, one):
-            line(sentence)
-    if not simulation.others:
-        line(_failed(simulation, simulation.base))
+    told = [text for one in simulation.others for text in conclusions(simulation, found, one)]
+    for text in [*first, *(told or [_failed(simulation, simulation.base)])]:
+        line(text)
     line()
-    for sentence in opening(simulation):
-        line(sentence)
+    for text in [*opening(simulation), *notes]:
+        line(text)
     if simulation.others:
         line()
         show(changes_table(simulation), WIDTH)
@@ -239,34 +253,14 @@ def _lengths(simulation: Simulation) -> list[str]:
     return [f"Failures cut episodes short: {', '.join(told)}."]
 
 
-def changes_table(simulation: Simulation) -> Table:
-    """Table of the settings that differ from the reference, old and new."""
-    rows = []
-    for one in simulation.others:
-        found = changes(simulation, one)
-        cells = [[x.what, _value(x.old), _value(x.new), x.unit] for x in found]
-        for position, row in enumerate(cells or [["nothing", "", "", ""]]):
-            rows.append(["" if position else one.name, *row])
-    head = ["scenario", "setting", "reference", "changed to", "unit"]
-    return Table(
-        head, rows, title=f"Changed settings (reference: {simulation.reference})", words=True
-    )
-
-
 def _changes_line(simulation: Simulation, one: Built) -> str:
     """Return the settings of a scenario that differ from the reference, on one or two lines."""
     found = changes(simulation, one)
-    texts = (f"{x.what} {_value(x.old)} → {_value(x.new)} {x.unit}".rstrip() for x in found)
+    texts = (f"{x.what} {value_text(x.old)} → {value_text(x.new)} {x.unit}".rstrip() for x in found)
     parts = [f"; {text}" if place else text for place, text in enumerate(texts)] or ["none"]
     start = f"Changes of “{one.name}”: "
     whole = f"{start}{''.join(parts)}"
     return whole if len(folded(whole)) < 3 else fitting(start, parts)
-
-
-def _value(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.6g}"
 
 
 def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 
 from fairgym.cli.output import ALL_HELP, Output, say
@@ -10,17 +11,25 @@ from fairgym.cli.parsing import Parser, add_environment, flag, peek, without_dat
 from fairgym.config.differences import words
 from fairgym.config.settings import ENVIRONMENT, Setting, environment_settings, fields_of
 from fairgym.config.text import read_pairs
-from fairgym.core import FairgymError, ParamInfo, check_shape
-from fairgym.training.scenario_file import EPISODES, Plan, read_keys, read_scenarios
+from fairgym.core import Environment, FairgymError, ParamInfo, check_shape
+from fairgym.training.decomposition import Decomposition, decompose, rate_metric
+from fairgym.training.exchange import require_exchangeable
+from fairgym.training.reforms import World, declared_by, reform_of, world_of
+from fairgym.training.scenario_file import EPISODES, Plan, one_run, read_keys, read_scenarios
 from fairgym.training.scenarios import (
     Scenario,
+    Simulation,
+    Source,
     baseline_of,
     baseline_scenarios,
     build_all,
     default_baseline,
     make_checked,
 )
+from fairgym.training.sensitivity import Sensitivity, number_of_episodes, sensitivity
+from fairgym.training.stepwise import LEARNED
 from fairgym.utils import make
+from fairgym.utils.registry import environments
 
 PROG = "fairgym simulate"
 HINT = "fairgym simulate ENVIRONMENT [flags]"
@@ -34,7 +43,7 @@ class Common(Output):
     baseline: str = flag(
         "",
         "Fixed policies to change; by default the environment's first baseline that is not entirely"
-        " random.",
+        " random, or the learned policies of the run.",
     )
     scenarios: str = flag(
         "",
@@ -45,6 +54,29 @@ class Common(Output):
     reference: str = flag("", "Scenario to compare the others with.")
     episodes: int | None = flag(None, "Number of episodes of each scenario; 32 by default.")
     seed: int | None = flag(None, "Seed of the episodes; 0 by default.")
+    world: str = flag(
+        "",
+        "Parameters of all scenarios, the reference included: a rival world by name, or a value."
+        " Other worlds are then left out.",
+        metavar="NAME|NAME=VALUE",
+    )
+    worlds: bool = flag(
+        True,
+        "Run the scenarios in every rival world of the environment too, and tell first which clear"
+        " effects change their sign. It takes as long again for each world.",
+    )
+    sensitivity: bool = flag(
+        False,
+        "Vary the uncertain parameters over their ranges: how much of the variance of each"
+        " difference each of them explains, and where the difference changes its sign.",
+    )
+    decompose: str = flag(
+        "",
+        "Divide the gap between two groups in a rate into decisions, starting attributes, dynamics"
+        " and their interactions.",
+        metavar="MEASURE",
+    )
+    list: bool = flag(False, "List ready-made reforms, rival worlds and uncertain parameters.")
     all: bool = flag(False, ALL_HELP)
     null: bool = flag(
         False,
@@ -62,13 +94,26 @@ class Changes:
         (),
         "Change the decision of an agent, or of one element or group: a number, a change such as"
         " +30%, the name of an option, random, or a rule by name (first-come) or as"
-        " module:function.",
+        " module:function. It may hold in some steps only: '0.2 from 60 until 120 over 12'.",
         metavar="AGENT[.ELEMENT]=VALUE",
     )
     params: tuple[str, ...] = flag(
         (),
-        "Change a parameter, or that of one group: a number, or a change such as +30%.",
+        "Change a parameter, or that of one group: a number, or a change such as +30%. It may hold"
+        " in some steps only, as with --fix.",
         metavar="NAME[.GROUP]=VALUE",
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Reforms:
+    """The flag of ready-made reforms."""
+
+    reform: tuple[str, ...] = flag(
+        (),
+        "Add a ready-made reform as a scenario (--list); '... from 60 until 120' limits it to some"
+        " steps. May be repeated.",
+        metavar="NAME",
     )
 
 
@@ -77,13 +122,27 @@ def simulate(arguments: Sequence[str]) -> None:
     from fairgym.training import devices
 
     devices.configure()
+    if "--list" in arguments and not {"-h", "--help"} & set(arguments):
+        from fairgym.cli.what_if import list_declared
+
+        list_declared(arguments)
+        return
     plan, given = plan_of(arguments)
     output = Output(json=given.json, csv=given.csv)
     from fairgym.cli.effects import print_simulation
+    from fairgym.cli.what_if import (
+        overturned,
+        print_decomposition,
+        print_sensitivity,
+        rival_note,
+    )
     from fairgym.results.records import simulation_results
+    from fairgym.results.rows import effects
     from fairgym.training.evaluation import ENOUGH
     from fairgym.training.scenarios import simulate as run
 
+    env, world, rivals = _worlds(plan, given)
+    compiling = f"compiling, then {plan.episodes} episodes ..."
     found = run(
         plan.environment,
         plan.scenarios,
@@ -91,13 +150,54 @@ def simulate(arguments: Sequence[str]) -> None:
         seed=plan.seed,
         reference=plan.reference,
         permutations=ENOUGH if given.null else 0,
-        progress=lambda scenario: say(f"{scenario}: compiling, then {plan.episodes} episodes ..."),
+        world=world,
+        worlds=rivals,
+        progress=lambda scenario: say(f"{scenario}: {compiling}"),
     )
+    swings, parts = _further(plan, given, found, world)
     told = {"environment": found.environment, "episodes": found.episodes, "seed": found.seed}
+    if not isinstance(plan.environment, str):
+        told["run"] = str(plan.environment.folder)
     flags = {name.replace("__", "."): value for name, value in vars(given).items()}
     settings = told | {name: x for name, x in flags.items() if x is not None and name not in told}
-    if output.give("simulate", lambda: simulation_results(found), settings):
-        print_simulation(found, given.all)
+    if not output.give("simulate", lambda: simulation_results(found, swings, parts), settings):
+        return
+    rows = effects(found)
+    print_simulation(found, given.all, overturned(found, rows, given.all), rival_note(found, rows))
+    for one in swings:
+        print_sensitivity(env, one, rows, given.all)
+    for one in parts:
+        print_decomposition(env, one)
+
+
+def _worlds(plan: Plan, given: argparse.Namespace) -> tuple[Environment, World | None, list[World]]:
+    """Return the environment, the world of all scenarios, and rival worlds to run as well."""
+    env = _env_of(plan.environment, plan.scenarios[0].environment_args)
+    world = world_of(env, plan.world) if plan.world else None
+    alone = world is not None or len(plan.scenarios) == 1 or not given.worlds
+    return env, world, [] if alone else list(declared_by(env).worlds.values())
+
+
+def _env_of(source: Source, arguments: Mapping[str, object]) -> Environment:
+    return make_checked(source, arguments) if isinstance(source, str) else source.env
+
+
+def _further(
+    plan: Plan, given: argparse.Namespace, found: Simulation, world: World | None
+) -> tuple[list[Sensitivity], list[Decomposition]]:
+    """Run what the flags ask for beside the scenarios: sensitivity, and parts of a gap."""
+    swings, parts = [], []
+    base = found.base.scenario
+    for one in found.others if given.sensitivity else ():
+        count = number_of_episodes(len(declared_by(one.env).uncertain))
+        say(f"sensitivity of {one.name}: compiling, then {count} episodes ...")
+        swings.append(
+            sensitivity(plan.environment, one.scenario, base, seed=plan.seed, world=world)
+        )
+    for one in found.built if given.decompose else ():
+        say(f"gap with {one.name}: compiling, then {6 * plan.episodes} episodes ...")
+        parts.append(decompose(one, given.decompose, episodes=plan.episodes, seed=plan.seed))
+    return swings, parts
 
 
 def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
@@ -107,14 +207,15 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
         FairgymError: Anything is unknown, missing or of the wrong type; raised before any episode.
     """
     words = list(arguments)
-    environment = words.pop(0) if words and not words[0].startswith("-") else None
+    first = words.pop(0) if words and not words[0].startswith("-") else None
     helping = any(word in ("-h", "--help") for word in words)
-    name = environment or _environment_of_file(words)
-    if name is None and not helping:
+    source = _source(first) if first is not None else _source_of_file(words)
+    if source is None and not helping:
         raise FairgymError(
             "environment is not given; give its name right after simulate, or a file with"
             f" scenarios: {HINT}"
         )
+    name = source if isinstance(source, str | None) else source.config.environment
     settings = environment_settings(name) if name else []
     given = _parser(settings, name).read(words)
     for field in dataclasses.fields(Common):
@@ -126,11 +227,12 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
         change.name: read_pairs(change.name, change.metavar, getattr(given, change.name))
         for change in fields_of(Changes)
     }
-    assert name is not None
+    assert source is not None
     if not given.scenarios:
-        plan = _from_flags(name, given, own, changes)
+        plan = _from_flags(source, given, own, changes)
     else:
-        for flag_name, value in (*changes.items(), ("baseline", given.baseline)):
+        inside = (*changes.items(), ("baseline", given.baseline), ("reform", given.reform))
+        for flag_name, value in inside:
             if value:
                 raise FairgymError(
                     f"--{flag_name} cannot be combined with --scenarios; put it in"
@@ -138,40 +240,68 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
                 )
         plan = read_scenarios(
             given.scenarios,
-            environment=environment,
+            environment=None if first is None else source,
             reference=given.reference or None,
             episodes=given.episodes,
             seed=given.seed,
+            world=given.world or None,
             environment_args=own,
         )
-    build_all(plan.environment, plan.scenarios, plan.reference)
+    env, world, _ = _worlds(plan, given)
+    build_all(plan.environment, plan.scenarios, plan.reference, world)
+    _check_further(env, given, plan)
     return plan, given
 
 
+def _check_further(env: Environment, given: argparse.Namespace, plan: Plan) -> None:
+    """Raise a FairgymError unless the flags ask for what the environment allows."""
+    if given.decompose:
+        rate_metric(env, given.decompose)
+        require_exchangeable(env)
+    if given.sensitivity and len(plan.scenarios) == 1:
+        raise FairgymError(
+            "sensitivity needs a difference; give a scenario beside the reference, by --reform,"
+            " --fix or --params"
+        )
+    if given.sensitivity and not declared_by(env).uncertain:
+        raise FairgymError(f"sensitivity needs uncertain parameters, and {env.name} declares none")
+
+
+def _source(word: str) -> Source:
+    """Return the environment of this name, or the run in this folder."""
+    return one_run(word) if word not in environments and os.path.isdir(word) else word
+
+
 def _from_flags(
-    name: str,
+    source: Source,
     given: argparse.Namespace,
     arguments: Mapping[str, object],
     changes: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Plan:
     """Return a baseline and the same with changes; without changes all baselines."""
-    if not given.baseline and not any(changes.values()):
-        scenarios = baseline_scenarios(name, arguments)
+    if not given.baseline and not given.reform and not any(changes.values()):
+        scenarios = baseline_scenarios(source, arguments)
     else:
-        env = make_checked(name, arguments)
-        baseline = given.baseline or default_baseline(env)
-        baseline_of(env, baseline)
-        scenarios = [Scenario(words(baseline), (), (), arguments, baseline)]
+        env, baseline = _env_of(source, arguments), given.baseline
+        baseline = baseline or (default_baseline(env) if isinstance(source, str) else "")
+        if baseline:
+            baseline_of(env, baseline)
+        scenarios = [Scenario(words(baseline) or LEARNED, (), (), arguments, baseline)]
+        for text in given.reform:
+            title = reform_of(env, text).title
+            scenarios.append(Scenario(title, (), (), arguments, baseline, (text,)))
         if any(changes.values()):
             scenarios.append(
                 Scenario(CHANGED, changes["fix"], changes["params"], arguments, baseline)
             )
+    named = {one.reforms[0]: one.name for one in scenarios if one.reforms}
     return Plan(
-        name,
+        source,
         tuple(scenarios),
-        given.reference or scenarios[0].name,
+        named.get(given.reference, given.reference) or scenarios[0].name,
         check_shape("episodes", EPISODES if given.episodes is None else given.episodes, 1, 10**6),
         check_shape("seed", given.seed or 0, 0, 2**32 - 1),
+        given.world,
     )
 
 
@@ -187,6 +317,7 @@ def _parser(settings: Sequence[Setting], name: str | None) -> Parser:
     for change in fields_of(Changes):
         about = f"{change.info.description}{known.get(change.name, '')}"
         parser.add(dataclasses.replace(change, info=ParamInfo(about)))
+    parser.add_fields(Reforms)
     add_environment(parser, settings, {}, {})
     return parser
 
@@ -202,10 +333,13 @@ def _names(environment: str) -> dict[str, str]:
     }
 
 
-def _environment_of_file(words: Sequence[str]) -> str | None:
-    """Environment that a file of scenarios names, if any."""
+def _source_of_file(words: Sequence[str]) -> Source | None:
+    """Environment or run that a file of scenarios names, if any."""
     path = peek(words, "--scenarios")
-    found = None if path is None else read_keys(path).get("environment")
+    file = {} if path is None else read_keys(path)
+    if file.get("run") is not None:
+        return one_run(file["run"])
+    found = file.get("environment")
     if found is not None and not isinstance(found, str):
         raise FairgymError(f"environment in {path} must be a name, got {found!r}")
     return found

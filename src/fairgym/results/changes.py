@@ -12,7 +12,10 @@ from jaxtyping import Array, PRNGKeyArray
 from fairgym.config.differences import words
 from fairgym.config.settings import environment_settings
 from fairgym.core import Entities
+from fairgym.results.table import Table
 from fairgym.training.scenarios import Built, Simulation
+from fairgym.training.schedules import During
+from fairgym.training.stepwise import Stepwise
 from fairgym.utils.changes import slug
 
 STARTS = 8  # episodes over whose first steps observations are averaged
@@ -26,8 +29,8 @@ class Change(NamedTuple):
             system at the start of an episode, such as a region's beds: the mean over 8 episodes.
         what: Setting in words.
         unit: Unit of the values; "" for a number without one.
-        old: Value in the reference.
-        new: Value in the scenario.
+        old: Value in the reference; a text if it changes within an episode.
+        new: Value in the scenario, likewise.
     """
 
     section: str
@@ -40,19 +43,74 @@ class Change(NamedTuple):
 def changes(simulation: Simulation, one: Built) -> list[Change]:
     """Return the settings in which a scenario differs from the reference."""
     base = simulation.base
-    found = []
+    found: list[Change] = []
     for setting in environment_settings(simulation.environment):
         old, new = (getattr(built.env.unwrapped, setting.name) for built in (base, one))
         if old != new:
             found.append(Change("environment_args", words(setting.name), "", old, new))
-    found += _changed_params(base, one)
+    found += _timed_params(base, one) + _changed_params(base, one)
     started = _changed_start(base, one, found) if found else []
     return found + started + _changed_policies(base, one)
+
+
+def changes_table(simulation: Simulation) -> Table:
+    """Table of the settings that differ from the reference, old and new."""
+    rows = []
+    for one in simulation.others:
+        found = changes(simulation, one)
+        cells = [[x.what, value_text(x.old), value_text(x.new), x.unit] for x in found]
+        for position, row in enumerate(cells or [["nothing", "", "", ""]]):
+            rows.append(["" if position else one.name, *row])
+    head = ["scenario", "setting", "reference", "changed to", "unit"]
+    return Table(
+        head, rows, title=f"Changed settings (reference: {simulation.reference})", words=True
+    )
+
+
+def value_text(value: object) -> str:
+    """Return a setting as text: a number with separators."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.6g}"
+
+
+def _timed_params(base: Built, one: Built) -> list[Change]:
+    """Parameters that change within an episode, in either of two scenarios."""
+    found = []
+    for name, info in base.params.info().items():
+        old, new = (_told(built, name) for built in (base, one))
+        if (old or new) and old != new:
+            before, after = (
+                text or _number(built, name) for text, built in ((old, base), (new, one))
+            )
+            found.append(Change("params", words(name), info.unit, before, after))
+    return found
+
+
+def _told(built: Built, name: str) -> str:
+    """Return how a parameter changes within an episode, in words; "" if it does not."""
+    texts = []
+    for key, value in built.timed:
+        whose, _, part = str(key).partition(".")
+        if isinstance(value, During) and slug(whose) == name:
+            text = value.told(built.env.spec.time_unit)
+            texts.append(f"{words(part)} {text}" if part else text)
+    return "; ".join(texts)
+
+
+def _number(built: Built, name: str) -> float | str:
+    """Return a parameter as a number, or as the numbers of groups or regions."""
+    value = np.asarray(getattr(built.params, name), np.float64)
+    if value.ndim and np.ptp(value) > 0.0:
+        return ", ".join(f"{x:.6g}" for x in value)
+    return float(value.reshape(-1)[0])
 
 
 def _changed_params(base: Built, one: Built) -> list[Change]:
     found = []
     for name, info in base.params.info().items():
+        if _told(base, name) or _told(one, name):
+            continue
         old, new = (np.asarray(getattr(built.params, name), np.float64) for built in (base, one))
         if old.ndim == new.ndim == 0:
             parts: Iterable[tuple[str, np.ndarray, np.ndarray]] = [("", old, new)]
@@ -117,7 +175,10 @@ def _changed_policies(base: Built, one: Built) -> list[Change]:
 
 def _constant(built: Built, agent: str) -> np.ndarray | None:
     """Numbers of a constant action, one per element; None for a rule or a discrete action."""
-    action = getattr(built.policies[agent], "action", None)
+    policy = built.policies[agent]
+    action = getattr(policy, "action", None)
+    if isinstance(policy, Stepwise) and len(np.unique(policy.which)) == 1:
+        action = policy.actions[policy.which[0]].reshape(-1)
     if action is None or built.env.action_space(agent).discrete:
         return None
     return np.asarray(action, np.float64)[: len(built.env.action_space(agent).elements)]

@@ -16,11 +16,14 @@ from fairgym.results.gaps import gaps_of
 from fairgym.results.labels import OBJECTIVE, MetricLabel, metric_label, scheme_title
 from fairgym.results.numbers import Estimate, in_plain_unit
 from fairgym.results.rows import Row, effects
+from fairgym.results.what_if import decomposition_records, rival_records, sensitivity_records
 from fairgym.statistics.intervals import mean_interval
 from fairgym.training.comparison import Comparison
 from fairgym.training.courses import courses, status_vectors
+from fairgym.training.decomposition import Decomposition
 from fairgym.training.evaluation import SURVIVED, Evaluation
 from fairgym.training.scenarios import Simulation
+from fairgym.training.sensitivity import Sensitivity
 
 LEVEL = 0.95
 Record = dict[str, Any]
@@ -56,8 +59,14 @@ def comparison_results(
     return {"level": LEVEL, "policies": policies, "results": results}
 
 
-def simulation_results(simulation: Simulation) -> dict[str, Any]:
+def simulation_results(
+    simulation: Simulation,
+    sensitivities: Sequence[Sensitivity] = (),
+    decompositions: Sequence[Decomposition] = (),
+) -> dict[str, Any]:
     """Return scenarios with natural signs and plain units, then gaps and changed settings.
+
+    Differences in rival worlds, sensitivities and decompositions follow.
 
     Returns:
         The members "level", "policies" and "results" of the document.
@@ -67,7 +76,8 @@ def simulation_results(simulation: Simulation) -> dict[str, Any]:
         _Measured(one.name, one.env, simulation.evaluations[one.name]) for one in built
     )
     several = [first, *(dataclasses.replace(one, reference=first) for one in others)]
-    results = [one.effect(row) for row in effects(simulation) for one in several]
+    rows = effects(simulation)
+    results = [one.effect(row) for row in rows for one in several]
     for one in several:
         results += one.gaps()
     for one in simulation.others:
@@ -75,10 +85,16 @@ def simulation_results(simulation: Simulation) -> dict[str, Any]:
             identity = {"policy": one.name, "reference": first.name, "kind": "change"}
             told = {"measure": change.section, "title": change.what, "unit": change.unit}
             results.append(identity | told | {"old": change.old, "new": change.new})
+    results += rival_records(simulation, rows)
+    for found in sensitivities:
+        results += sensitivity_records(simulation.base.env, found)
+    for parts in decompositions:
+        results += decomposition_records(simulation.base.env, parts)
     policies = [
         one.about
         | {"environment": simulation.environment, "baseline": scenario.baseline}
         | {"same_people": simulation.same_people(one.name)}
+        | {"world": None if simulation.world is None else simulation.world.name}
         for one, scenario in zip(several, built, strict=True)
     ]
     return {"level": LEVEL, "policies": policies, "results": results}

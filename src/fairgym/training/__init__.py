@@ -5,9 +5,11 @@ from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.loop import train
 from fairgym.training.run import Run, load, load_runs
 from fairgym.training.scenarios import Scenario, Simulation, simulate
+from fairgym.training.schedules import During
 from fairgym.training.tensorboard import TensorBoard
 
 __all__ = [
+    "During",
     "Evaluation",
     "Run",
     "Scenario",

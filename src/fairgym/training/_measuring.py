@@ -230,10 +230,14 @@ def measure(
     with_people: bool,
     with_ends: bool,
     permutations: int,
+    each: bool = False,
 ) -> Any:
-    """Run the episodes of these keys; return fields of `Evaluation`, and people with orders."""
+    """Run the episodes of these keys; return fields of `Evaluation`, and people with orders.
 
-    def one(key: PRNGKeyArray) -> Any:
+    With `each`, every leaf of the parameters has a first axis with the parameters of each episode.
+    """
+
+    def one(key: PRNGKeyArray, params: Params) -> Any:
         watch = functools.partial(_records, env) if trace else None
         episode = rollout(
             env,
@@ -279,4 +283,6 @@ def measure(
         orders = _orders(env, policies, states[1], params, key)
         return results, (*(system.people(state) for state in states), orders)
 
-    return map_episodes(one, keys, env=env)
+    if each:
+        return map_episodes(lambda item: one(*item), (keys, params), env=env)
+    return map_episodes(lambda key: one(key, params), keys, env=env)

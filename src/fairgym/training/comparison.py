@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 from fairgym.core import AnyPolicy, Entities, Environment, Policy, RecurrentPolicy
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies, sampled
+from fairgym.training.baselines import baselines_of
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
 
@@ -143,12 +144,6 @@ def compare(
             shared[environment] = baselines
         comparisons.append(Comparison(environment, tuple(learned), baselines))
     return comparisons
-
-
-def baselines_of(env: Environment, *, random: bool = False) -> dict[str, Mapping[str, object]]:
-    """Return specifications of an environment's baselines; with `random`, also the random one."""
-    extra = {"random": dict.fromkeys(env.agents, "random")} if random else {}
-    return {**env.spec.baselines, **extra}
 
 
 class _Choice(eqx.Module):

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray, PyTree
+from jaxtyping import Array, Key, PRNGKeyArray, PyTree
 
 from fairgym.core import (
     AnyPolicy,
@@ -284,12 +284,40 @@ def evaluate(
         parts.append(_first(part, episodes - start))
         if people_episodes > start:
             shown.append(_first(everybody, min(people_episodes, episodes) - start))
-    together = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
     joined = jax.tree.map(lambda *xs: np.concatenate(xs), *shown) if shown else ({}, {}, {})
     people = dict(zip(("people_start", "people_end", "orders"), joined, strict=True))
-    for name in ("metrics", "defined"):
-        together[name] = {key: together[name][key] for key in (*env.metrics, *env.spec.schemes)}
-    return Evaluation(**together, **people, discount=discount)
+    together = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
+    return Evaluation(**_in_order(env, together), **people, discount=discount)
+
+
+def evaluate_each(
+    env: Environment,
+    params: Params,
+    policies: Mapping[str, AnyPolicy],
+    keys: Key[Array, " episodes"],
+) -> Evaluation:
+    """Run one episode for each of many sets of parameters, in one program.
+
+    Args:
+        env: The environment.
+        params: As `env.default_params`, with a first axis on every leaf: one entry per episode.
+        policies: Agent -> policy.
+        keys: Key of each episode, shape (episodes,). Equal keys give the same people and random
+            numbers. `evaluate` splits its key into such keys.
+    """
+    require_agents(env, policies, "policy")
+    keep_programs()
+    params = jax.tree.map(jnp.asarray, params)
+    gamma, options = jnp.float32(1.0), (False, False, True, 0, True)
+    found, _ = measure(env, (), params, dict(policies), keys, gamma, *options)
+    found = jax.tree.map(np.asarray, found)
+    return Evaluation(**_in_order(env, found), people_start={}, people_end={})
+
+
+def _in_order(env: Environment, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields of `Evaluation` with metrics and schemes in the environment's order."""
+    names = (*env.metrics, *env.spec.schemes)
+    return fields | {part: {n: fields[part][n] for n in names} for part in ("metrics", "defined")}
 
 
 def _at_once(env: Environment, episodes: int) -> int:

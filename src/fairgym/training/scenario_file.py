@@ -11,15 +11,18 @@ from fairgym.config.settings import checked, environment_settings
 from fairgym.config.text import by_field
 from fairgym.core import FairgymError, check_shape
 from fairgym.policies.fixed import TAKES
-from fairgym.training.scenarios import Scenario, default_baseline, make_checked, pairs_of
+from fairgym.training.baselines import default_baseline, make_checked
+from fairgym.training.building import Scenario, Source, pairs_of
+from fairgym.training.run import Run, load_runs
+from fairgym.training.stepwise import LEARNED
 from fairgym.utils.changes import unknown
 from fairgym.utils.files import require_path
 from fairgym.utils.registry import environments
 
 EPISODES, MOST_EPISODES = 32, 1_000_000
 _SECTIONS = ("environment_args", "params", "fixed")
-_OWN = ("baseline", *_SECTIONS)
-_TOP = ("environment", "reference", "episodes", "seed", "scenarios", *_OWN)
+_OWN = ("baseline", "reforms", *_SECTIONS)
+_TOP = ("environment", "run", "world", "reference", "episodes", "seed", "scenarios", *_OWN)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,34 +30,36 @@ class Plan:
     """Arguments of `fairgym.training.simulate`.
 
     Attributes:
-        environment: Name of the environment.
+        environment: Name of the environment, or a run whose learned policies are the baseline.
         scenarios: The scenarios.
         reference: Name of the scenario with which the others are compared.
         episodes: Number of episodes per scenario.
         seed: Seed of the episodes.
+        world: World of all scenarios: NAME or NAME=VALUE; "" for the default parameters.
     """
 
-    environment: str
+    environment: Source
     scenarios: tuple[Scenario, ...]
     reference: str
     episodes: int = EPISODES
     seed: int = 0
+    world: str = ""
 
 
 def read_scenarios(path: str | Path, **given: Any) -> Plan:
     """Read the scenarios of a file.
 
-    The key `scenarios` maps the name of each scenario to its `fixed`, `params`, `environment_args`
-    and `baseline` (the fields of `Scenario`). The same keys at the top level apply to all
-    scenarios, including the reference; a scenario's own changes are made after them. Further keys
-    are `environment`, `reference`, `episodes`, `seed`, and `imports`, a list of modules to import
-    first. Without `reference`, the baseline with only the common changes is added as the first
-    scenario.
+    The key `scenarios` maps the name of each scenario to its `reforms`, `fixed`, `params`,
+    `environment_args` and `baseline` (the fields of `Scenario`). The same keys at the top level
+    apply to all scenarios, including the reference; a scenario's own changes are made after them.
+    Further keys are `environment` or `run` (a run folder), `world`, `reference`, `episodes`,
+    `seed`, and `imports`, a list of modules to import first. Without `reference`, the baseline
+    with only the common changes is added as the first scenario.
 
     Args:
         path: The file.
-        **given: Environment, reference, episodes, seed or environment_args that override those of
-            the file; None counts as not given.
+        **given: Environment (a name or a run), reference, episodes, seed, world or
+            environment_args that override those of the file; None counts as not given.
 
     Raises:
         FairgymError: If the file cannot be read, or has an unknown key or a wrong value.
@@ -67,7 +72,7 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         raise FairgymError(
             f"scenarios in {path} must be names of scenarios with their changes, got {got}"
         )
-    for key in ("environment", "reference"):
+    for key in ("environment", "run", "reference", "world"):
         if not isinstance(file.get(key), str | None):
             raise FairgymError(f"{key} in {path} must be a name, got {file[key]!r}")
     # also where they are overridden
@@ -77,13 +82,16 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         if key in file:
             check_shape(key, file[key], int(key == "episodes"), most)
     overriding = given.pop("environment_args", None) or {}
+    if file.get("run") and given.get("environment") is None:
+        file["environment"] = one_run(file["run"])
     file |= {key: value for key, value in given.items() if value is not None}
     if not file.get("environment"):
         raise FairgymError(
             f"environment is not given; set it in {path} or give its name to the command"
         )
-    environment = file["environment"]
-    common = Scenario("common to all", **_fields(file, f"{path}", environment))
+    environment: Source = file["environment"]
+    system = environment if isinstance(environment, str) else environment.config.environment
+    common = Scenario("common to all", **_fields(file, f"{path}", system))
     scenarios = []
     for name, content in several.items():
         where = f"scenario {name!r} in {path}"
@@ -91,15 +99,16 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
             raise FairgymError(f"{where} must have {', '.join(_OWN)}, got {describe(content)}")
         content = by_field(content or {}, f" in {where}")
         _check_keys(content, _OWN, where)
-        own = Scenario(name, **_fields(content, where, environment))
+        own = Scenario(name, **_fields(content, where, system))
         scenarios.append(_on_top(own, common, overriding))
     reference = file.get("reference")
     if reference is None:
         base = _on_top(Scenario("the reference"), common, overriding)
-        baseline = base.baseline or default_baseline(
-            make_checked(environment, base.environment_args)
-        )
-        base = dataclasses.replace(base, name=words(baseline), baseline=baseline)
+        baseline = base.baseline
+        if isinstance(environment, str):
+            env = make_checked(environment, base.environment_args)
+            baseline = baseline or default_baseline(env)
+        base = dataclasses.replace(base, name=words(baseline) or LEARNED, baseline=baseline)
         reference, scenarios = base.name, [base, *scenarios]
     return Plan(
         environment,
@@ -107,7 +116,26 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         reference,
         check_shape("episodes", file.get("episodes", EPISODES), 1, MOST_EPISODES),
         check_shape("seed", file.get("seed", 0), 0, 2**32 - 1),
+        file.get("world") or "",
     )
+
+
+def one_run(folder: object) -> Run:
+    """Return the run in a folder.
+
+    Raises:
+        FairgymError: If it is no path of a run folder, or holds runs of several seeds.
+    """
+    if not isinstance(folder, str | Path) or not str(folder):
+        raise FairgymError(f"run must be the path of a run folder, got {folder!r}")
+    require_path(folder, "run")
+    runs = load_runs(folder)
+    if len(runs) > 1:
+        raise FairgymError(
+            f"run must be one run, got the {len(runs)} in {folder}; give one of them, such as"
+            f" {runs[0].folder}"
+        )
+    return runs[0]
 
 
 def read_keys(path: str | Path) -> dict[str, Any]:
@@ -126,6 +154,7 @@ def _on_top(own: Scenario, common: Scenario, overriding: Mapping[str, object]) -
     """Return a scenario whose own changes come after the common ones."""
     return dataclasses.replace(
         own,
+        reforms=(*common.reforms, *own.reforms),
         fixed=(*pairs_of(common.fixed), *pairs_of(own.fixed)),
         params=(*pairs_of(common.params), *pairs_of(own.params)),
         environment_args={**common.environment_args, **own.environment_args, **overriding},
@@ -146,6 +175,10 @@ def _fields(content: Mapping[str, Any], where: str, environment: str) -> dict[st
             raise FairgymError(
                 f"{key} of {where} must be names with values, got {describe(found[key])}"
             )
+    reforms = found.get("reforms", [])
+    if not isinstance(reforms, list) or not all(isinstance(name, str) for name in reforms):
+        raise FairgymError(f"reforms of {where} must be a list of names, got {reforms!r}")
+    found["reforms"] = tuple(reforms)
     for agent, value in found.get("fixed", {}).items():
         parts = [*value.values()] if isinstance(value, Mapping) else value
         if any(isinstance(part, bool) for part in (parts if isinstance(parts, list) else [parts])):

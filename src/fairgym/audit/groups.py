@@ -7,8 +7,12 @@ from fairgym.audit.table import Decisions
 
 
 def compared(decisions: Decisions, grouping: str, roles: Roles) -> np.ndarray:
-    """Return whether each group has at least `min_n` decisions, shape (groups,)."""
-    return decisions.groupings[grouping].counts() >= roles.min_n
+    """Return whether each group is large enough to compare, shape (groups,).
+
+    It has at least `min_n` decisions, and at least `min_share` of those whose group is known.
+    """
+    n = decisions.groupings[grouping].counts()
+    return (n >= roles.min_n) & (n >= roles.min_share * n.sum())
 
 
 def reference_of(decisions: Decisions, grouping: str, roles: Roles) -> int | None:
@@ -18,7 +22,7 @@ def reference_of(decisions: Decisions, grouping: str, roles: Roles) -> int | Non
 
     Returns:
         The index; None if the reference is all other groups together ("pooled"), or if no group
-        has `min_n` decisions.
+        is large enough.
     """
     codes = decisions.groupings[grouping]
     if roles.reference == "pooled":

@@ -3,6 +3,7 @@
 import dataclasses
 
 from fairgym.core import FairgymError, check_shape
+from fairgym.core.errors import require_number
 
 CROSS = " × "  # between the columns of crossed groups
 REFERENCES = ("best", "largest", "pooled")
@@ -19,6 +20,8 @@ class Roles:
         decision: Column with the decisions.
         favourable: Values of the decision that are favourable, as texts; () where the column says
             so itself (yes/no, true/false, 1/0).
+        unfavourable: Values that are unfavourable; () for all that are not favourable. If given,
+            rows with any other value are dropped.
         groups: Columns with the groups of people.
         cross: Whether to compare also the groups that the columns make together.
         time: Column with the times: dates, months, years, or steps.
@@ -33,8 +36,11 @@ class Roles:
         weight: Column with weights of the rows, at least 0.
         amount: Column with an amount per decision, such as the sum of a loan.
         reference: Group that the others are compared with: its name, "best" (the highest rate),
-            "largest" (the most decisions), or "pooled" (all other groups together).
+            "largest" (the most decisions), or "pooled" (all other groups together). By default that
+            of the profile, else the largest one.
         min_n: Smallest number of decisions of a group that is compared.
+        min_share: Smallest share of all decisions of a group that is compared.
+        line: Ratio of rates that a profile draws as a line; 0 for none.
         suppress: Groups with fewer decisions are listed without numbers.
         profile: Standard to report by: the name of a built-in one, or a TOML file.
         fail_if: Condition on the gaps, such as "ratio<0.8"; "" for none.
@@ -45,6 +51,7 @@ class Roles:
 
     decision: str
     favourable: tuple[str, ...] = ()
+    unfavourable: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     cross: bool = False
     time: str = ""
@@ -57,8 +64,10 @@ class Roles:
     cluster: str = ""
     weight: str = ""
     amount: str = ""
-    reference: str = "largest"
+    reference: str = ""
     min_n: int = 30
+    min_share: float = 0.0
+    line: float = 0.0
     suppress: int = 10
     profile: str = "plain"
     fail_if: str = ""
@@ -86,6 +95,8 @@ class Roles:
         check_shape("suppress", self.suppress, 0, 10**9)
         check_shape("resamples", self.resamples, 1, 10**6)
         check_shape("seed", self.seed, 0, 2**32 - 1)
+        require_number("min_share", self.min_share, 0.0, 1.0)
+        require_number("line", self.line, 0.0, 1.0)
         if not 0.5 <= self.level < 1.0:
             raise FairgymError(f"level must be a number from 0.5 to below 1, got {self.level!r}")
 

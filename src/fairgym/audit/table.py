@@ -1,31 +1,28 @@
 """Tables of logged decisions: read, checked, and kept by column."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from fairgym.audit.columns import (
+    Codes,
+    crossed,
+    ids_of,
+    legit_of,
+    names_of,
+    numbers_of,
+    periods_of,
+    truths_of,
+)
+from fairgym.audit.reading import read_table
 from fairgym.audit.roles import Roles
+from fairgym.core import FairgymError
 
-
-@dataclasses.dataclass(frozen=True)
-class Codes:
-    """A column of names, as numbers.
-
-    Attributes:
-        codes: Index of each row's name, int32 with the shape (rows,); -1 where it is unknown.
-        names: The names, sorted; periods are in the order of time.
-    """
-
-    codes: np.ndarray
-    names: tuple[str, ...]
-
-    def counts(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the number of rows of every name, or the sum of their weights."""
-        known = self.codes >= 0
-        own = None if weights is None else weights[known]
-        return np.bincount(self.codes[known], own, len(self.names))
+MOST_GROUPS = 200  # of a column
+MOST_PERIODS = 5000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,11 +33,13 @@ class Source:
         path: Path of the file, or the kind of data frame.
         sha256: Digest of the file; "" for a data frame.
         rows: Number of all rows, dropped ones included.
+        notes: Sentences about how the file was read.
     """
 
     path: str
     sha256: str
     rows: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -105,4 +104,103 @@ def read_decisions(table: object, roles: Roles) -> Decisions:
         FairgymError: The file cannot be read, a column is missing, or a value is of another kind;
             the message names the column and the first bad row.
     """
-    raise NotImplementedError(Path)
+    found, path, digest, notes = read_table(table, roles)
+    if not found.num_rows:
+        raise FairgymError(f"the table must have one row per decision, got no rows in {path}")
+    source = Source(path, digest, found.num_rows, notes)
+    decision = truths_of(
+        found[roles.decision], roles.decision, "favourable", roles.favourable, roles.unfavourable
+    )
+    kept, dropped = _kept(decision, found[roles.decision], roles)
+    rows = np.flatnonzero(kept)
+    groupings = {name: _groups(names_of(found[name]).kept(rows), name) for name in roles.groups}
+    if roles.crossed:
+        groupings[roles.crossed] = crossed(list(groupings.values()))
+    legit = {name: legit_of(found[name], name) for name in roles.legit}
+    cluster = names_of(found[roles.cluster]).kept(rows) if roles.cluster else None
+    return Decisions(
+        favourable=decision[rows] == 1.0,
+        groupings=groupings,
+        source=source,
+        dropped=dropped,
+        periods=_periods(found[roles.time], rows, roles) if roles.time else None,
+        outcome=(
+            truths_of(found[roles.outcome], roles.outcome, "good", roles.good)[rows]
+            if roles.outcome
+            else None
+        ),
+        score=_numbers(found, roles.score, "score", rows),
+        legit={
+            name: one.kept(rows) if isinstance(one, Codes) else one[rows]
+            for name, one in legit.items()
+        },
+        person=ids_of(found[roles.person])[rows] if roles.person else None,
+        cluster=cluster,
+        weight=_weights(_numbers(found, roles.weight, "weight", rows, 0.0), roles),
+        amount=_numbers(found, roles.amount, "amount", rows),
+    )
+
+
+def _kept(
+    decision: np.ndarray, column: object, roles: Roles
+) -> tuple[np.ndarray, Mapping[str, int]]:
+    """Return which rows have a decision, and the number of the others by reason."""
+    kept = np.isfinite(decision)
+    dropped = Counter[str]()
+    if not kept.all():
+        given = names_of(column)
+        empty = int((given.codes[~kept] < 0).sum())
+        dropped[f"no {roles.decision}"] = empty
+        dropped[f"{roles.decision} neither favourable nor unfavourable"] = (
+            int((~kept).sum()) - empty
+        )
+    if not kept.any():
+        raise FairgymError(
+            f"the column {roles.decision!r} must have decisions, got empty cells only"
+        )
+    return kept, {reason: number for reason, number in dropped.items() if number}
+
+
+def _groups(codes: Codes, name: str) -> Codes:
+    """Return groups, after checking that there are at least two and not too many."""
+    count = len(codes.names)
+    if count > MOST_GROUPS:
+        raise FairgymError(
+            f"the column {name!r} must have at most {MOST_GROUPS} groups, got {count:,} different"
+            " values; is it a number, or an id of persons (--person)?"
+        )
+    if count < 2:
+        only = f"only {codes.names[0]!r}" if count else "empty cells only"
+        raise FairgymError(f"the column {name!r} must have two or more groups, got {only}")
+    return codes
+
+
+def _periods(column: object, rows: np.ndarray, roles: Roles) -> Codes:
+    found = periods_of(column, roles.time, roles.every).kept(rows)
+    if len(found.names) > MOST_PERIODS:
+        raise FairgymError(
+            f"the column {roles.time!r} must have at most {MOST_PERIODS:,} different times, got"
+            f" {len(found.names):,}; group dates with --every month"
+        )
+    return found
+
+
+def _numbers(
+    table: Any, name: str, role: str, rows: np.ndarray, low: float = -np.inf
+) -> np.ndarray | None:
+    return numbers_of(table[name], name, role, low)[rows] if name else None
+
+
+def _weights(weight: np.ndarray | None, roles: Roles) -> np.ndarray | None:
+    """Return weights, after checking that all are given and some are above 0."""
+    if weight is None:
+        return None
+    bad = np.flatnonzero(np.isnan(weight))
+    if bad.size:
+        raise FairgymError(
+            f"the column {roles.weight!r} (weight) must have a number in every row, got"
+            f" {bad.size:,} empty cells"
+        )
+    if not weight.any():
+        raise FairgymError(f"the column {roles.weight!r} (weight) must have weights above 0")
+    return weight

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from fairgym.results.numbers import Estimate, interval, number
+from fairgym.results.numbers import Estimate, interval, number, unit_text
 from fairgym.results.table import Table
 
 Cell = str | int | float | bool | None
@@ -17,7 +17,8 @@ class Column:
     Attributes:
         key: Key of the number or text in the rows.
         title: Heading.
-        unit: Unit of the numbers. Shares are shown in per cent.
+        unit: Unit of the numbers. Shares are shown in per cent; "points" are shares, too, shown in
+            percentage points, for differences.
         limits: Keys of the lower and the upper limit of the number's interval; () without one.
         signed: Whether to write a plus sign before positive numbers, as for differences.
     """
@@ -27,6 +28,11 @@ class Column:
     unit: str = ""
     limits: tuple[str, str] | tuple[()] = ()
     signed: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Title with the unit, such as "rate (%)" and "difference (points)"."""
+        return f"{self.title}{unit_text(self.unit)}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Part:
         keys = dict.fromkeys(key for row in self.rows for key in row)
         columns = self.columns or [Column(key, key.replace("_", " ")) for key in keys]
         rows = [[cell_text(row, column) for column in columns] for row in self.rows]
-        return Table([column.title for column in columns], rows, self.about, self.title)
+        return Table([column.heading for column in columns], rows, self.about, self.title)
 
 
 def cell_text(row: Mapping[str, Cell], column: Column) -> str:
@@ -81,4 +87,11 @@ def cell_text(row: Mapping[str, Cell], column: Column) -> str:
     found = Estimate(float(value), float(low), float(high))
     if not math.isfinite(found.mean):
         return number(found.mean)
-    return interval(found, column.unit, column.signed)
+    unit = "share" if column.unit == "points" else column.unit
+    return interval(found, unit, column.signed)
+
+
+def number_of(row: Mapping[str, Cell], key: str) -> float:
+    """Return a number of a row; NaN for None."""
+    value = row[key]
+    return float(value) if isinstance(value, int | float) else math.nan

@@ -3,12 +3,10 @@
 import codecs
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairgym.audit.columns import MISSING
-from fairgym.audit.roles import Roles
 from fairgym.core import FairgymError
 from fairgym.data.store import need
 from fairgym.utils.changes import unknown
@@ -19,12 +17,16 @@ DELIMITERS = ",;\t|"
 _BLOCK = 1 << 22  # bytes of a CSV file that are parsed at a time
 
 
-def read_table(table: object, roles: Roles) -> tuple[Any, str, str, tuple[str, ...]]:
-    """Return the columns with a role, and where they come from.
+def read_table(
+    table: object, wanted: Sequence[str], numeric: Sequence[str], missing: Sequence[str]
+) -> tuple[Any, str, str, tuple[str, ...]]:
+    """Return some columns of a table, and where they come from.
 
     Args:
         table: Path of a file, a data frame, or a dictionary of columns.
-        roles: The roles.
+        wanted: Names of the columns.
+        numeric: Names of those with a number in almost every row, each another one.
+        missing: Texts that stand for no value in a CSV file.
 
     Returns:
         The table of pyarrow, the path or the kind of data frame, the file's sha256 ("" for data
@@ -34,7 +36,7 @@ def read_table(table: object, roles: Roles) -> tuple[Any, str, str, tuple[str, .
         FairgymError: The file cannot be read or is of another kind, or a column is missing.
     """
     if not isinstance(table, str | Path):
-        return _of_frame(table, roles), f"a {type(table).__name__} in memory", "", ()
+        return _of_frame(table, wanted), f"a {type(table).__name__} in memory", "", ()
     require_path(table, "table")
     path = Path(table)
     suffix = path.suffix.lower()
@@ -50,8 +52,9 @@ def read_table(table: object, roles: Roles) -> tuple[Any, str, str, tuple[str, .
             start = stream.read(1 << 16)
     except OSError as error:
         raise FairgymError(f"{path} cannot be read: {error.strerror or error}") from error
-    read = _of_parquet if suffix == ".parquet" else _of_csv
-    found, notes = read(path, start, roles)
+    if suffix == ".parquet":
+        return _of_parquet(path, start, wanted), str(path), digest, ()
+    found, notes = _of_csv(path, start, wanted, numeric, missing)
     return found, str(path), digest, notes
 
 
@@ -60,16 +63,16 @@ def _or(words: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}"
 
 
-def _require_columns(there: list[str], roles: Roles, where: str) -> None:
+def _require_columns(there: list[str], wanted: Sequence[str], where: str) -> None:
     """Raise an error for a column that a role names and the table lacks, or has twice."""
-    for name in roles.columns:
+    for name in wanted:
         if name not in there:
             raise unknown("column", name, there, "the table has", f" in {where}")
         if there.count(name) > 1:
             raise FairgymError(f"{where} has two columns named {name!r}; each name must be unique")
 
 
-def _of_parquet(path: Path, start: bytes, roles: Roles) -> tuple[Any, tuple[str, ...]]:
+def _of_parquet(path: Path, start: bytes, wanted: Sequence[str]) -> Any:
     pa, pq = (
         need(module, "an audit of a parquet file") for module in ("pyarrow", "pyarrow.parquet")
     )
@@ -77,16 +80,18 @@ def _of_parquet(path: Path, start: bytes, roles: Roles) -> tuple[Any, tuple[str,
         if start[:4] != b"PAR1":
             raise pa.ArrowInvalid("its first bytes are not those of parquet")
         file = pq.ParquetFile(path)
-        _require_columns(file.schema_arrow.names, roles, str(path))
+        _require_columns(file.schema_arrow.names, wanted, str(path))
         # single-threaded: threads that release Python objects late abort the process at its end
-        return file.read(columns=list(roles.columns), use_threads=False), ()
+        return file.read(columns=list(wanted), use_threads=False)
     except FairgymError:
         raise
     except (pa.ArrowException, OSError) as error:
         raise FairgymError(f"{path} is not a readable parquet file: {_reason(error)}") from error
 
 
-def _of_csv(path: Path, start: bytes, roles: Roles) -> tuple[Any, tuple[str, ...]]:
+def _of_csv(
+    path: Path, start: bytes, wanted: Sequence[str], numeric: Sequence[str], missing: Sequence[str]
+) -> tuple[Any, tuple[str, ...]]:
     pa, csv = (need(module, "an audit of a CSV file") for module in ("pyarrow", "pyarrow.csv"))
     encoding, notes = _encoding(path, start)
     head = start.decode(encoding, errors="ignore").lstrip("\ufeff")
@@ -103,16 +108,15 @@ def _of_csv(path: Path, start: bytes, roles: Roles) -> tuple[Any, tuple[str, ...
     parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     try:
         names = csv.open_csv(path, reading, parsing).schema.names
-        _require_columns([name.strip() for name in names], roles, str(path))
-        wanted = {name.strip(): name for name in names if name.strip() in roles.columns}
+        _require_columns([name.strip() for name in names], wanted, str(path))
+        own = {name.strip(): name for name in names if name.strip() in wanted}
         category = pa.dictionary(pa.int32(), pa.string())
-        numeric = (roles.score, roles.weight, roles.amount)
         converting = csv.ConvertOptions(
             column_types={
-                own: pa.string() if name in numeric else category for name, own in wanted.items()
+                there: pa.string() if name in numeric else category for name, there in own.items()
             },
-            include_columns=list(wanted.values()),
-            null_values=["", *MISSING],
+            include_columns=list(own.values()),
+            null_values=[one.upper() for one in missing] + list(missing),
             strings_can_be_null=True,
         )
         found = csv.read_csv(path, reading, parsing, converting)
@@ -120,7 +124,7 @@ def _of_csv(path: Path, start: bytes, roles: Roles) -> tuple[Any, tuple[str, ...
         raise
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise FairgymError(f"{path} is not a readable CSV file: {_reason(error)}") from error
-    return found.rename_columns(list(wanted)), notes
+    return found.rename_columns(list(own)), notes
 
 
 def _encoding(path: Path, start: bytes) -> tuple[str, tuple[str, ...]]:
@@ -142,27 +146,27 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _of_frame(frame: object, roles: Roles) -> Any:
+def _of_frame(frame: object, wanted: Sequence[str]) -> Any:
     """Return a data frame of pandas, polars or pyarrow, or a dictionary, as a table of pyarrow."""
     pa = need("pyarrow", "an audit")
     if isinstance(frame, Mapping):
         columns: dict[str, Any] = {str(name): values for name, values in frame.items()}
     elif isinstance(frame, pa.Table | pa.RecordBatch):
         columns = {}
-        _require_columns(frame.schema.names, roles, "the table")
-        return pa.table(frame).select(list(roles.columns))
+        _require_columns(frame.schema.names, wanted, "the table")
+        return pa.table(frame).select(list(wanted))
     elif hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
         own: Any = frame
         names = [str(name) for name in own.columns]
-        _require_columns(names, roles, "the table")
-        columns = {name: own[name] for name in roles.columns if name in list(own.columns)}
+        _require_columns(names, wanted, "the table")
+        columns = {name: own[name] for name in wanted if name in list(own.columns)}
     else:
         raise FairgymError(
             "the table must be the path of a CSV or parquet file, a data frame of pandas, polars or"
             f" pyarrow, or a dictionary of columns, got a {type(frame).__name__}"
         )
-    _require_columns(list(columns), roles, "the table")
-    arrays = {name: _array(pa, name, columns[name]) for name in roles.columns}
+    _require_columns(list(columns), wanted, "the table")
+    arrays = {name: _array(pa, name, columns[name]) for name in wanted}
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} {length:,}" for name, length in lengths.items())

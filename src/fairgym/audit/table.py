@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.audit.columns import (
+    MISSING,
     Codes,
     crossed,
     ids_of,
@@ -79,6 +80,16 @@ class Decisions:
         """Number of decisions."""
         return len(self.favourable)
 
+    def kept(self, rows: np.ndarray) -> "Decisions":
+        """Return some of the decisions, with all groups and periods.
+
+        Args:
+            rows: Indices of the rows, or whether to keep each row.
+        """
+        every = dataclasses.fields(self)
+        values = {field.name: getattr(self, field.name) for field in every}
+        return Decisions(**{name: _rows_of(value, rows) for name, value in values.items()})
+
     @property
     def units(self) -> np.ndarray | None:
         """Number of the independent unit of each row: its cluster, else its person.
@@ -90,6 +101,17 @@ class Decisions:
         codes, alone = self.cluster.codes.astype(np.int64), self.cluster.codes < 0
         codes[alone] = len(self.cluster.names) + np.arange(int(alone.sum()))
         return codes
+
+
+def _rows_of(value: Any, rows: np.ndarray) -> Any:
+    """Return some rows of an array, of codes, or of a dictionary of these."""
+    if isinstance(value, np.ndarray):
+        return value[rows]
+    if isinstance(value, Codes):
+        return Codes(value.codes[rows], value.names)
+    if isinstance(value, Mapping):
+        return {name: _rows_of(one, rows) for name, one in value.items()}
+    return value
 
 
 def read_decisions(table: object, roles: Roles) -> Decisions:
@@ -104,7 +126,9 @@ def read_decisions(table: object, roles: Roles) -> Decisions:
         FairgymError: The file cannot be read, a column is missing, or a value is of another kind;
             the message names the column and the first bad row.
     """
-    found, path, digest, notes = read_table(table, roles)
+    found, path, digest, notes = read_table(
+        table, roles.columns, (roles.score, roles.weight, roles.amount), MISSING
+    )
     if not found.num_rows:
         raise FairgymError(f"the table must have one row per decision, got no rows in {path}")
     source = Source(path, digest, found.num_rows, notes)

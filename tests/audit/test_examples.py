@@ -57,7 +57,7 @@ def test_resumes_with_black_names_get_fewer_calls():
 def test_black_applicants_in_boston_were_denied_more_often():
     """Stock and Watson: 28.3% of black applicants and 9.3% of others were denied."""
     found = audit(example_table("hmda"), roles_of("hmda"))
-    row = gap_of(found, "afam")
+    row = gap_of(found, "race")
     assert found.decisions.rows == 2380 and row["n"] == 339
     assert 1.0 - number_of(row, "rate") == pytest.approx(0.283, abs=5e-4)
     assert 1.0 - number_of(row, "reference_rate") == pytest.approx(0.093, abs=5e-4)

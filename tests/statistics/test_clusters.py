@@ -38,6 +38,12 @@ def test_units_without_variation_count_once():
     assert alone.n[0] == pytest.approx(weight.sum() ** 2 / (weight @ weight))
 
 
+def test_a_single_unit_says_nothing():
+    found = effective_shares(np.array([1, 0, 1]), np.zeros(3, int), 1, None, np.zeros(3, int))
+    low, high = wilson_interval(found)
+    assert (low[0], high[0]) == (0.0, 1.0) and found.rate[0] == pytest.approx(2 / 3)
+
+
 def test_weights_of_zero_are_no_decisions():
     weight = np.array([1.0, 1.0, 0.0, 1.0])
     found = effective_shares(np.array([1, 0, 1, 0]), np.zeros(4, int), 1, weight)

@@ -87,7 +87,9 @@ def wilson_interval(shares: Shares, level: float = 0.95) -> tuple[np.ndarray, np
         half = np.sqrt(square * (rate * (1.0 - rate) + square / 4.0))
         low, high = (centre - half) / (1.0 + square), (centre + half) / (1.0 + square)
     # against rounding: the interval contains the share, and ends at 0 or 1 if the share is that
-    return np.maximum(np.minimum(low, rate), 0.0), np.minimum(np.maximum(high, rate), 1.0)
+    low, high = np.maximum(np.minimum(low, rate), 0.0), np.minimum(np.maximum(high, rate), 1.0)
+    nothing = np.isfinite(rate) & np.isnan(low)  # is known, as of a single cluster
+    return np.where(nothing, 0.0, low), np.where(nothing, 1.0, high)
 
 
 def difference_interval(

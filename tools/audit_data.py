@@ -54,23 +54,22 @@ def _arrests(sources: Path) -> bytes:
 def _hmda(sources: Path) -> bytes:
     frame = r_dataset(sources, "AER", "HMDA")
     race = np.where(frame["afam"].astype(str) == "yes", "African American", "other")
-    frame = frame.assign(race=race).drop(columns="afam")
+    frame = frame.assign(race=race).drop(columns=["afam", "rownames"])
     frame = frame[["deny", "race", *(name for name in frame if name not in ("deny", "race"))]]
     return _encoded(frame, HMDA_NUMBERS, HMDA_CODES, "AER")
 
 
 def _resume_names(sources: Path) -> bytes:
     frame = r_dataset(sources, "AER", "ResumeNames")
-    names = {"afam": "African American", "cauc": "white"}
-    frame = frame.assign(ethnicity=frame["ethnicity"].astype(str).map(names))
-    frame = frame[[*RESUME_TEXTS, *RESUME_CODES, *RESUME_MORE]]
-    return _encoded(frame, (), RESUME_CODES, "AER")
+    black = frame["ethnicity"].astype(str) == "afam"
+    frame = frame.assign(ethnicity=np.where(black, "African American", "white"))
+    columns = [*RESUME_TEXTS, *RESUME_CODES, *RESUME_MORE]
+    return _encoded(frame.loc[:, columns], (), RESUME_CODES, "AER")
 
 
 def _admissions(sources: Path) -> bytes:
     counts = r_dataset(sources, "datasets", "UCBAdmissions")
-    number = next(name for name in counts if name.lower() in ("freq", "value", "n"))
-    rows = counts.loc[counts.index.repeat(counts[number].astype(int))]
+    rows = counts.loc[np.repeat(np.arange(len(counts)), counts["Freq"].to_numpy(int))]
     frame = pd.DataFrame(
         {
             "admitted": np.where(rows["Admit"].astype(str) == "Admitted", "yes", "no"),

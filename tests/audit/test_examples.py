@@ -29,13 +29,14 @@ def test_every_example_is_described_and_its_file_is_the_recorded_one():
     for one in describe_examples():
         assert one["title"] and one["about"]
         assert store.read_verified(population.FILES, example_table(one["name"]).name)[0]
+    assert read_decisions("example:hmda", roles_of("hmda")).source.path == "example:hmda"
     with pytest.raises(FairgymError, match="unknown example 'arests'; did you mean 'arrests'"):
         example_table("arests")
 
 
 def test_admissions_favour_men_before_departments_are_looked_at():
     """Bickel, Hammel and O'Connell 1975: 44.5% of 2,691 men, 30.4% of 1,835 women."""
-    found = audit(example_table("admissions"), roles_of("admissions"))
+    found = audit("example:admissions", roles_of("admissions"))
     row = gap_of(found, "gender")
     assert found.decisions.rows == 4526 and row["n"] == 1835
     assert row["rate"] == pytest.approx(557 / 1835) and row["reference"] == "male"

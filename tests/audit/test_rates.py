@@ -1,5 +1,7 @@
 """Tables of the data, rates and gaps, against a groupby and the intervals of single pairs."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +21,7 @@ from fairgym.statistics.proportions import (
 )
 
 TABLE = decisions_table()
-FRAME = pd.DataFrame(TABLE).assign(ok=lambda frame: frame["ok"] == "yes")
+FRAME: Any = pd.DataFrame(TABLE).assign(ok=lambda frame: frame["ok"] == "yes")
 
 
 def audited(**roles):
@@ -109,7 +111,8 @@ def test_the_reference_is_a_group_the_best_the_largest_or_all_others():
 
     largest = FRAME["race"].value_counts().index[0]
     assert references()["race"] == references(reference="largest")["race"] == largest
-    assert references(reference="best") == {"sex": "m", "race": "b"}
+    best = FRAME[FRAME["race"] != "rare"].groupby("race")["ok"].mean().idxmax()
+    assert references(reference="best") == {"sex": "m", "race": best}
     assert references(reference="c") == {"sex": FRAME["sex"].value_counts().index[0], "race": "c"}
     found = audited(reference="pooled")
     assert {row["reference"] for row in found.part("gaps").rows} == {"all others"}
@@ -143,7 +146,9 @@ def test_the_largest_gap_is_that_of_the_widest_pair():
     rates = FRAME[FRAME["race"] != "rare"].groupby("race")["ok"].mean()
     assert row["gap"] == pytest.approx(rates.max() - rates.min())
     assert (row["group"], row["other"]) == (rates.idxmin(), rates.idxmax())
-    assert row["pairs"] == 3 and number_of(row, "low") <= row["gap"] <= row["high"]
+    assert row["pairs"] == 3 and number_of(row, "low") <= number_of(row, "gap") <= number_of(
+        row, "high"
+    )
     pairs = rows_of(found, "pairs", "race")
     assert [(one["group"], one["other"]) for one in pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert not rows_of(found, "pairs", "sex"), "one pair is in the table of gaps"

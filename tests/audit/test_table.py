@@ -2,6 +2,7 @@
 
 import datetime
 import gzip
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ ROLES = Roles(decision="ok", groups=("sex",))
 TABLE = {"ok": ["yes", "no", "yes", "no"], "sex": ["f", "m", "m", "f"]}
 
 
-def read(table, **roles):
+def read(table, **roles) -> Any:
     return read_decisions(table, Roles(**{"decision": "ok", "groups": ("sex",)} | roles))
 
 
@@ -131,6 +132,9 @@ def test_named_values_and_those_that_are_neither():
     found = read(table, favourable=("granted",), unfavourable=("refused",))
     assert found.favourable.tolist() == [True, False]
     assert found.dropped == {"no ok": 2, "ok neither favourable nor unfavourable": 1}
+    assert read(table, favourable=("Granted",)).favourable.tolist() == [True, False, False]
+    truths = {"ok": [True, False], "sex": ["f", "m"]}
+    assert read(truths, favourable=("False",)).favourable.tolist() == [False, True]
     numbers = {"ok": [1, 2, 3, 3], "sex": ["f", "m", "m", "f"]}
     assert read(numbers, favourable=("1", "2")).favourable.tolist() == [True, True, False, False]
 
@@ -223,6 +227,8 @@ def test_numbers_persons_and_clusters():
     assert units[0] == units[3] and len(set(units.tolist())) == 3
     assert np.nan_to_num(found.outcome, nan=-1.0).tolist() == [1.0, -1.0, 0.0, -1.0]
     assert found.weight.tolist() == [1.0, 2.0, 0.0, 1.0]
+    empty = read(TABLE | {"id": ["p", "", "NA", "p"]}, person="id").person
+    assert empty[0] == empty[3] and len(set(empty.tolist())) == 3
     some = found.kept(np.array([0, 2]))
     assert some.rows == 2 and some.groupings["sex"].codes.tolist() == [0, 1]
     assert some.dropped == found.dropped and some.weight.tolist() == [1.0, 0.0]

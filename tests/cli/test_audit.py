@@ -30,12 +30,12 @@ def test_findings_and_limits_are_on_25_lines(here, capsys):
     assert len(lines) <= 25 and max(map(len, lines)) <= 100
     assert re.match(r"log\.csv: 2,000 decisions, \d\d\.\d% favourable\.", lines[0])
     assert "Findings:" in lines and "Cannot be concluded:" in lines
-    assert any(line.startswith("  By sex, f has") for line in lines)
+    assert any(line.startswith("- By sex, f has") for line in lines)
     assert lines[-1] == "--all prints every table; --out FOLDER writes them."
     many = f"{PLAIN} --cross --profile ll144 --score score --time year".split()
     assert main(many) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 25 and any(re.match(r"  and \d+ more", line) for line in lines)
+    assert len(lines) <= 25 and any(re.match(r"- and \d+ more", line) for line in lines)
 
 
 def test_all_prints_limits_first_and_every_table(here, capsys):

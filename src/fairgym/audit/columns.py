@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -112,34 +113,47 @@ def truths_of(
         FairgymError: A value does not occur, or it is not said which values count 1.
     """
     given = texts(column)
-    listed = {text.lower(): text for text in given.names}
     told = ", ".join(sorted(given.names)[:MOST_LISTED])
     told += f" and {len(given.names) - MOST_LISTED} more" * (len(given.names) > MOST_LISTED)
     if not good:
-        if not set(listed) <= {*TRUE, *FALSE}:
+        if not {text.lower() for text in given.names} <= {*TRUE, *FALSE}:
             raise FairgymError(
                 f"the column {name!r} must have yes and no, true and false, or 1 and 0, or"
                 f" {role} values must be named as {name}=VALUE; it has: {told}"
             )
         good = [text for text in given.names if text.lower() in TRUE]
-    for value in (*good, *bad):
-        if _text(value) not in given.names:
+    listed = Counter(text.lower() for text in given.names)
+    spelled = {text.lower(): text for text in given.names if listed[text.lower()] == 1}
+
+    def found(value: str) -> str:
+        text = _text(value)
+        if text not in given.names and text.lower() not in spelled:
             near = did_you_mean(value, given.names)
             raise FairgymError(
                 f"the {role} value {value!r} does not occur in the column {name!r}"
                 f"{near or f'; it has: {told}'}"
             )
-    ones, zeros = ({_text(value) for value in values} for values in (good, bad))
+        return text if text in given.names else spelled[text.lower()]
+
+    ones, zeros = (set(map(found, values)) for values in (good, bad))
     values = [1.0 if t in ones else 0.0 if not zeros or t in zeros else np.nan for t in given.names]
     return _taken(np.array([*values, np.nan]), given.codes)
 
 
 def ids_of(column: Any) -> np.ndarray:
     """Return a column of pyarrow as numbers from 0; rows without an id have a number each."""
+    pa, pc = (need(module, "an audit") for module in ("pyarrow", "pyarrow.compute"))
     array = _dictionary(column)
-    codes = _numpy(array.indices.fill_null(-1)).astype(np.int64)
+    values, codes = array.dictionary, _numpy(array.indices.fill_null(-1)).astype(np.int64)
+    empty = np.zeros(len(values), bool)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        texts_of = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+        empty = _numpy(pc.is_in(texts_of, pa.array(MISSING, values.type)).cast(pa.int8())) == 1
+    elif pa.types.is_floating(values.type):
+        empty = _numpy(pc.is_nan(values).cast(pa.int8())) == 1
+    codes[np.append(empty, True)[codes]] = -1
     alone = codes < 0
-    codes[alone] = len(array.dictionary) + np.arange(int(alone.sum()))
+    codes[alone] = len(values) + np.arange(int(alone.sum()))
     return codes
 
 
@@ -313,6 +327,8 @@ def _with_month(text: str) -> str:
 
 def _start(text: str, every: str) -> str | None:
     """Return the period of a date or month, such as "2020-01"; None if there is none."""
+    if every == "year" and re.fullmatch(r"\d{4}", text):
+        return text
     found = re.match(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2})(?=$|[T ]))?", text)
     if found is None or (
         found[3] is None and (every in ("day", "week") or found.end() < len(text))

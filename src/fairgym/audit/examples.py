@@ -8,6 +8,7 @@ from fairgym.data.population import FILES
 from fairgym.utils.changes import unknown
 
 FOLDER = Path(__file__).with_name("examples")
+PREFIX = "example:"  # of an example as a table
 
 
 def example_names() -> list[str]:

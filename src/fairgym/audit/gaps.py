@@ -1,7 +1,6 @@
 """Gaps between groups: against the reference, and the largest one of all pairs."""
 
 import dataclasses
-import math
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from fairgym.audit.parts import Cell, Column, Part, number_of
 from fairgym.audit.profiles import read_profile
 from fairgym.audit.roles import REFERENCES, Roles
 from fairgym.audit.table import Decisions
-from fairgym.results.numbers import Estimate, interval, number, number_told, told
+from fairgym.results.numbers import Estimate, interval, number_told, told
 from fairgym.statistics.clusters import correlations, effective_shares
 from fairgym.statistics.proportions import (
     PairGaps,
@@ -69,7 +68,7 @@ def _tables(decisions: Decisions, roles: Roles) -> list[Part]:
         against += rows
         listed = _pairs(grouping, names, every)
         largest.append(_largest(grouping, names, shares, every))
-        findings += _findings(largest[-1], rows, roles)
+        findings += _findings(largest[-1], listed, rows, roles)
         if len(names) > 2 and len(listed) <= MOST_PAIRS:
             pairs += listed
     found = [_gaps_part(against, roles, findings, limits)]
@@ -89,8 +88,8 @@ def _against(decisions: Decisions, grouping: str, roles: Roles) -> list[dict[str
     others = np.array([group for group in np.flatnonzero(used) if group != reference], int)
     if roles.reference == "pooled":
         sides = [_pooled(decisions, grouping, group) for group in others]
-        columns = zip(*((one.rate, one.n, one.degrees) for one, _ in sides), strict=True)
-        theirs = Shares(*map(np.array, columns)) if sides else shares[others]
+        arrays = zip(*((one.rate, one.n, one.degrees) for one, _ in sides), strict=True)
+        theirs = Shares(*map(np.array, arrays)) if sides else shares[others]
         rho = np.array([correlation for _, correlation in sides])
         name = POOLED
     elif reference is None or not len(others):
@@ -166,11 +165,19 @@ def _largest(grouping: str, names: list[str], shares: Shares, every: PairGaps) -
     }
 
 
-def _findings(row: dict[str, Cell], against: list[dict[str, Cell]], roles: Roles) -> list[str]:
+def _findings(
+    row: dict[str, Cell],
+    pairs: list[dict[str, Cell]],
+    against: list[dict[str, Cell]],
+    roles: Roles,
+) -> list[str]:
     """Sentences about the largest gap of a grouping, and about the people short of the line."""
     gap, low, high, rate, other = (
         number_of(row, key) for key in ("gap", "low", "high", "rate", "other_rate")
     )
+    if len(pairs) == 1:  # the interval of the difference, with its sign
+        ends = [number_of(pairs[0], key) for key in ("low", "high")]
+        low, high = ends if number_of(pairs[0], "difference") > 0.0 else (-ends[1], -ends[0])
     size = told(Estimate(gap, low, high), "share", points=True)
     of = f", the largest gap of {row['pairs']} pairs" if row["pairs"] != 1 else ""
     found = [
@@ -181,15 +188,16 @@ def _findings(row: dict[str, Cell], against: list[dict[str, Cell]], roles: Roles
     short = [one for one in against if number_of(one, "people_short") > 0]
     short.sort(key=lambda one: -number_of(one, "people_short"))
     for one in short[:1]:
-        clear = number_of(one, "difference_high") < 0.0
-        if clear:
-            ratio = Estimate(*(number_of(one, f"ratio{end}") for end in ("", "_low", "_high")))
-            goal = f"{number_told(roles.line, 'share')} of the rate" if roles.line else "the rate"
-            found.append(
-                f"{one['group']}: {read_profile(roles.profile).ratio} {interval(ratio)} to"
-                f" {one['reference']}; {number(math.ceil(float(str(one['people_short']))))} more"
-                f" favourable decisions would give {goal} of {one['reference']}."
-            )
+        if number_of(one, "difference_high") >= 0.0:
+            continue
+        ratio, low, high = (number_of(one, f"ratio{end}") for end in ("", "_low", "_high"))
+        goal = f"{number_told(roles.line, 'share')} of the rate" if roles.line else "the rate"
+        found.append(
+            f"{one['group']}: {read_profile(roles.profile).ratio}"
+            f" {interval(Estimate(ratio, low, high))} to {one['reference']};"
+            f" {number_of(one, 'people_short'):,.0f} more favourable decisions would give {goal} of"
+            f" {one['reference']}."
+        )
     return found
 
 

@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fairgym.core import FairgymError
 from fairgym.data.store import need
@@ -148,18 +148,17 @@ def _reason(error: Exception) -> str:
 
 def _of_frame(frame: object, wanted: Sequence[str]) -> Any:
     """Return a data frame of pandas, polars or pyarrow, or a dictionary, as a table of pyarrow."""
-    pa = need("pyarrow", "an audit")
+    pa, given = need("pyarrow", "an audit"), cast(Any, frame)
     if isinstance(frame, Mapping):
         columns: dict[str, Any] = {str(name): values for name, values in frame.items()}
     elif isinstance(frame, pa.Table | pa.RecordBatch):
         columns = {}
-        _require_columns(frame.schema.names, wanted, "the table")
-        return pa.table(frame).select(list(wanted))
+        _require_columns(given.schema.names, wanted, "the table")
+        return pa.table(given).select(list(wanted))
     elif hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
-        own: Any = frame
-        names = [str(name) for name in own.columns]
+        names = [str(name) for name in given.columns]
         _require_columns(names, wanted, "the table")
-        columns = {name: own[name] for name in wanted if name in list(own.columns)}
+        columns = {name: given[name] for name in wanted if name in list(given.columns)}
     else:
         raise FairgymError(
             "the table must be the path of a CSV or parquet file, a data frame of pandas, polars or"

@@ -18,6 +18,7 @@ from fairgym.audit.columns import (
     periods_of,
     truths_of,
 )
+from fairgym.audit.examples import PREFIX, example_table
 from fairgym.audit.reading import read_table
 from fairgym.audit.roles import Roles
 from fairgym.core import FairgymError
@@ -118,17 +119,19 @@ def read_decisions(table: object, roles: Roles) -> Decisions:
     """Return the decisions of a table, after checking every row.
 
     Args:
-        table: Path of a CSV or parquet file, a data frame of pandas, polars or pyarrow, or a
-            dictionary of columns.
+        table: Path of a CSV or parquet file, "example:NAME" for a built-in table, a data frame of
+            pandas, polars or pyarrow, or a dictionary of columns.
         roles: Which column plays which role.
 
     Raises:
         FairgymError: The file cannot be read, a column is missing, or a value is of another kind;
             the message names the column and the first bad row.
     """
-    found, path, digest, notes = read_table(
-        table, roles.columns, (roles.score, roles.weight, roles.amount), MISSING
-    )
+    named = table if isinstance(table, str) and table.startswith(PREFIX) else ""
+    given = example_table(named.removeprefix(PREFIX)) if named else table
+    numeric = (roles.score, roles.weight, roles.amount)
+    found, path, digest, notes = read_table(given, roles.columns, numeric, MISSING)
+    path = named or path
     if not found.num_rows:
         raise FairgymError(f"the table must have one row per decision, got no rows in {path}")
     source = Source(path, digest, found.num_rows, notes)

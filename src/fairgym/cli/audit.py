@@ -143,32 +143,32 @@ def audit(arguments: Sequence[str]) -> None:
         raise SystemExit(FAILED)
 
 
-def _asked(flags: AuditFlags) -> tuple[str | Path, dict[str, Any], str]:
+def _asked(flags: AuditFlags) -> tuple[str, dict[str, Any], str]:
     """Return the table, the roles as keywords, and the sha256 that a file expects of the table.
 
     Raises:
         FairgymError: There is no table, or more than one, or no decision or group.
     """
-    from fairgym.audit.examples import example_config, example_names, example_table
+    from fairgym.audit.examples import PREFIX, example_config, example_names
     from fairgym.audit.write import read_config
 
-    table: str | Path = ""
+    table = ""
     given: dict[str, Any] = {}
     digest = ""
     if flags.example is not None:
         given, _, _ = read_config(example_config(flags.example))
-        table = example_table(flags.example)
+        table = f"{PREFIX}{flags.example}"
     if flags.config is not None:
         own, table_of, digest = read_config(flags.config)
         given |= own
         table = table or table_of
     if flags.table:
-        if flags.example is not None or len(flags.table) > 1:
+        table, *others = flags.table
+        if flags.example is not None or others:
             raise FairgymError(
                 f"one table can be audited at a time, got {', '.join(flags.table)}"
                 + f" and the example {flags.example}" * (flags.example is not None)
             )
-        table = flags.table[0]
     if not table:
         raise FairgymError(
             "no table is given; give a .csv or .parquet file, or --example with one of"
@@ -223,7 +223,7 @@ def _print(found: "Audit", everything: bool) -> None:
                 show(part.table())
         return
     room = LINES - 3 - len(folded(_title(found)))
-    half = room - min(room // 2, sum(len(folded(f"  {text}")) for text in found.limits))
+    half = room - min(room // 2, sum(len(folded(f"- {text}")) for text in found.limits))
     used = _bullets("Findings:", found.findings, half)
     _bullets("Cannot be concluded:", found.limits, room - used)
     line(MORE)
@@ -245,14 +245,14 @@ def _bullets(heading: str, texts: Iterable[str], most: int | None = None) -> int
         texts: The sentences.
         most: Largest number of lines; None for all.
     """
-    every = [[f"  {folded_line}" for folded_line in folded(text)] for text in texts]
+    every = [folded(f"- {text}") for text in texts]
     if every:
         print(heading)
     used = 0
     for number, lines in enumerate(every):
         left = len(every) - number
         if most is not None and used + len(lines) + (left > 1) > most:
-            print(f"  and {left} more")
+            print(f"- and {left} more")
             return used + 1
         print("\n".join(lines))
         used += len(lines)

@@ -235,7 +235,7 @@ def equality_test(ours: Shares, theirs: Shares, correlation: Any = 0.0) -> np.nd
         (x, of), (y, others) = ((r.flat[place], k.flat[place]) for r, k in ((p, n), (q, m)))
         counts = np.array([x * of, y * others, of - x * of, others - y * others]).round()
         if np.array_equal(counts[:2] + counts[2:], [of, others]):
-            found.flat[place] = fisher_exact(counts.astype(np.int64).reshape(2, 2)).pvalue
+            found.flat[place] = fisher_exact(counts.astype(np.int64).reshape(2, 2))[1]
     return found.reshape(np.shape(p))
 
 

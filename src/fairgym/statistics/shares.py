@@ -125,7 +125,7 @@ def _share(table: np.ndarray, level: float) -> tuple[float, float]:
 
 def _wilson(share: float, number: float, level: float) -> tuple[float, float]:
     """Wilson's score interval of a share of `number` independent values."""
-    low, high = wilson_interval(Shares(np.float64(share), np.float64(number)), level)
+    low, high = wilson_interval(Shares(np.asarray(share), np.asarray(number)), level)
     return float(low), float(high)
 
 

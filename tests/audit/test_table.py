@@ -64,6 +64,13 @@ def plain_csv(table, delimiter=","):
     return "\n".join([delimiter.join(table), *(delimiter.join(map(str, row)) for row in rows), ""])
 
 
+def unsigned(values):
+    """A column as polars has its categories."""
+    kinds = sorted(set(values))
+    codes = pa.array([kinds.index(value) for value in values], pa.uint32())
+    return pa.DictionaryArray.from_arrays(codes, pa.array(kinds, pa.large_string()))
+
+
 def test_every_kind_of_table_is_read_alike(tmp_path):
     arrow = pa.table(TABLE)
     pq.write_table(arrow, tmp_path / "log.parquet")
@@ -74,6 +81,7 @@ def test_every_kind_of_table_is_read_alike(tmp_path):
         pd.DataFrame(TABLE).astype("category"),
         arrow,
         dictionary,
+        pa.table({name: unsigned(x) for name, x in TABLE.items()}),
         arrow.to_batches()[0],
         Frame(TABLE),
         tmp_path / "log.parquet",
@@ -342,7 +350,15 @@ def test_bad_files_are_one_sentence(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     assert "is a folder" in refusal(tmp_path / "folder.csv")
     assert "table must be a path" in refusal("")
-    assert "got a int" in refusal(3)
+    assert "pyarrow in memory, or a dictionary of columns, got a int" in refusal(3)
+
+
+def test_a_lazy_frame_is_one_sentence():
+    class LazyFrame(Frame):
+        def collect(self):
+            return self.table
+
+    assert "must be the path of a CSV or parquet file" in refusal(LazyFrame(TABLE))
 
 
 def test_bad_roles_are_one_sentence():

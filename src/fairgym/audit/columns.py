@@ -62,7 +62,7 @@ def texts(column: Any) -> Codes:
     for number, value in enumerate(values):
         text = _text(value)
         found[number] = -1 if _is_missing(text) else place.setdefault(text, len(place))
-    return Codes(_taken(found, _numpy(array.indices.fill_null(-1))), tuple(place))
+    return Codes(_taken(found, _indices(array)), tuple(place))
 
 
 def names_of(column: Any) -> Codes:
@@ -144,7 +144,7 @@ def ids_of(column: Any) -> np.ndarray:
     """Return a column of pyarrow as numbers from 0; rows without an id have a number each."""
     pa, pc = (need(module, "an audit") for module in ("pyarrow", "pyarrow.compute"))
     array = _dictionary(column)
-    values, codes = array.dictionary, _numpy(array.indices.fill_null(-1)).astype(np.int64)
+    values, codes = array.dictionary, _indices(array).astype(np.int64)
     empty = np.zeros(len(values), bool)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         texts_of = pc.utf8_lower(pc.utf8_trim_whitespace(values))
@@ -249,6 +249,11 @@ def _dictionary(column: Any) -> Any:
     pa = need("pyarrow", "an audit")
     encoded = column if pa.types.is_dictionary(column.type) else _plain(column).dictionary_encode()
     return encoded.unify_dictionaries().combine_chunks()
+
+
+def _indices(array: Any) -> np.ndarray:
+    """Return the index of each row's value, int32; -1 where it is null."""
+    return _numpy(array.indices.cast("int32").fill_null(-1))
 
 
 def _floats(column: Any) -> np.ndarray | None:

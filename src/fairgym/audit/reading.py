@@ -155,14 +155,14 @@ def _of_frame(frame: object, wanted: Sequence[str]) -> Any:
         columns = {}
         _require_columns(given.schema.names, wanted, "the table")
         return pa.table(given).select(list(wanted))
-    elif hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
+    elif not hasattr(frame, "collect") and hasattr(frame, "columns"):
         names = [str(name) for name in given.columns]
         _require_columns(names, wanted, "the table")
         columns = {name: given[name] for name in wanted if name in list(given.columns)}
     else:
         raise FairgymError(
             "the table must be the path of a CSV or parquet file, a data frame of pandas, polars or"
-            f" pyarrow, or a dictionary of columns, got a {type(frame).__name__}"
+            f" pyarrow in memory, or a dictionary of columns, got a {type(frame).__name__}"
         )
     _require_columns(list(columns), wanted, "the table")
     arrays = {name: _array(pa, name, columns[name]) for name in wanted}

@@ -55,15 +55,16 @@ def _tables(decisions: Decisions, roles: Roles) -> list[Part]:
     largest: list[dict[str, Cell]] = []
     findings, limits = [], []
     for grouping in decisions.groupings:
-        rows = _against(decisions, grouping, roles)
         used = np.flatnonzero(compared(decisions, grouping, roles))
         if len(used) < 2:
             limits.append(f"By {grouping} there are no two groups large enough to compare.")
             continue
         names = [decisions.groupings[grouping].names[group] for group in used]
-        shares, between = shares_of(decisions, grouping)[used], correlations_of(decisions, grouping)
+        shares, between = shares_of(decisions, grouping), correlations_of(decisions, grouping)
+        rows = _against(decisions, grouping, roles, shares, between)
         if between is not None:
             between = between[np.ix_(used, used)]
+        shares = shares[used]
         every = pair_gaps(shares, roles.level, between)
         against += rows
         listed = _pairs(grouping, names, every)
@@ -79,12 +80,17 @@ def _tables(decisions: Decisions, roles: Roles) -> list[Part]:
     return found
 
 
-def _against(decisions: Decisions, grouping: str, roles: Roles) -> list[dict[str, Cell]]:
+def _against(
+    decisions: Decisions,
+    grouping: str,
+    roles: Roles,
+    shares: Shares,
+    between: np.ndarray | None,
+) -> list[dict[str, Cell]]:
     """Rows of the gaps of one grouping's groups against the reference."""
     codes = decisions.groupings[grouping]
     used = compared(decisions, grouping, roles)
     reference = reference_of(decisions, grouping, roles)
-    shares = shares_of(decisions, grouping)
     others = np.array([group for group in np.flatnonzero(used) if group != reference], int)
     if roles.reference == "pooled":
         sides = [_pooled(decisions, grouping, group) for group in others]
@@ -95,7 +101,6 @@ def _against(decisions: Decisions, grouping: str, roles: Roles) -> list[dict[str
     elif reference is None or not len(others):
         return []
     else:
-        between = correlations_of(decisions, grouping)
         theirs = shares[np.full(len(others), reference)]
         rho = np.zeros(len(others)) if between is None else between[others, reference]
         name = codes.names[reference]

@@ -71,7 +71,7 @@ def _data(decisions: Decisions, roles: Roles) -> Part:
         add(f"periods ({roles.time})", len(names), text=text)
         add(f"{roles.time} unknown", int((decisions.periods.codes < 0).sum()), total)
     if decisions.person is not None:
-        add(f"persons ({roles.person})", len(np.unique(decisions.person)))
+        add(f"persons ({roles.person})", int(np.count_nonzero(np.bincount(decisions.person))))
     if decisions.cluster is not None:
         add(f"clusters ({roles.cluster})", len(decisions.cluster.names))
     for name, values in ((roles.outcome, decisions.outcome), (roles.score, decisions.score)):

@@ -1,5 +1,7 @@
 """Rates of groups whose decisions are weighted or repeat within persons, branches or officers."""
 
+from typing import Any
+
 import numpy as np
 
 from fairgym.statistics.proportions import Shares
@@ -48,7 +50,7 @@ def effective_shares(
         return Shares(rate, total)
     residual = w * (y - rate[where])
     own = None if units is None else units[known]
-    cell, sums, sizes = _by_unit(where, own, residual, w)
+    cell, sums, sizes = _by_unit(where, own, number, residual, w)
     counted = np.bincount(cell[sizes > 0.0], minlength=number).astype(np.float64)
     kish = _over(total**2, np.bincount(where, w**2, number))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,13 +86,8 @@ def correlations(
     where, y = groups[known], values[known].astype(np.float64)
     w = np.ones(len(where)) if weight is None else weight[known]
     rate = _over(np.bincount(where, w * y, number), np.bincount(where, w, number))
-    _, unit = np.unique(units[known], return_inverse=True)
-    from scipy.sparse import csr_array  # here: `import fairgym` is quick without it
-
-    residual = csr_array(
-        (w * (y - rate[where]), (unit, where)), (int(unit.max(initial=-1)) + 1, number)
-    )
-    if (np.diff(residual.tocsr().indptr) <= 1).all():
+    residual = _summed(units[known], where, number, w * (y - rate[where]))
+    if (np.diff(residual.indptr) <= 1).all():
         return None
     products = np.asarray((residual.T @ residual).todense())
     spread = np.sqrt(np.diag(products))
@@ -101,15 +98,24 @@ def correlations(
 
 
 def _by_unit(
-    cells: np.ndarray, units: np.ndarray | None, residual: np.ndarray, weight: np.ndarray
+    cells: np.ndarray,
+    units: np.ndarray | None,
+    number: int,
+    residual: np.ndarray,
+    weight: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cell, sum of residuals and sum of weights of every unit in every cell."""
     if units is None:
         return cells, residual, weight
-    keys = cells.astype(np.int64) * (int(units.max(initial=0)) + 1) + units
-    found, place = np.unique(keys, return_inverse=True)
-    sums, sizes = (np.bincount(place, x, len(found)) for x in (residual, weight))
-    return found // (int(units.max(initial=0)) + 1), sums, sizes
+    sums, sizes = (_summed(units, cells, number, values) for values in (residual, weight))
+    return sums.indices, sums.data, sizes.data
+
+
+def _summed(units: np.ndarray, cells: np.ndarray, number: int, values: np.ndarray) -> Any:
+    """Return the sums of values as a sparse array (units, cells), zeros that occur included."""
+    from scipy.sparse import csr_array  # here: `import fairgym` is quick without it
+
+    return csr_array((values, (units, cells)), (int(units.max(initial=-1)) + 1, number))
 
 
 def _over(above: np.ndarray, below: np.ndarray) -> np.ndarray:

@@ -52,7 +52,13 @@ def members(found: Audit) -> dict[str, Any]:
         "limits": list(found.limits),
         "findings": list(found.findings),
         "parts": [
-            {"name": part.name, "title": part.title, "about": part.about} for part in found.parts
+            {
+                "name": part.name,
+                "title": part.title,
+                "about": part.about,
+                "columns": [dataclasses.asdict(column) for column in part.columns],
+            }
+            for part in found.parts
         ],
         "failing": [dict(row) for row in found.failing],
         "results": records(found),

@@ -37,8 +37,19 @@ def test_settings_go_over_those_of_the_profile():
     assert with_profile(ROLES).reference == "largest"
     strict = with_profile(Roles(decision="ok", groups=("sex", "race"), profile="ll144"))
     assert (strict.reference, strict.cross, strict.min_share) == ("best", True, 0.02)
+    both = Roles(decision="ok", groups=("sex", "race"), profile="ll144", reference="f")
+    rows = audit(TABLE, both).part("gaps").rows
+    best = {row["grouping"]: row["reference"] for row in rows}
+    assert best["sex"] == "f" and best["race"] == best_of("race")
     own = with_profile(Roles(decision="ok", groups=("sex",), profile="ll144", reference="f"))
     assert own.reference == "f"
+
+
+def best_of(column):
+    """The group with the highest rate, of those that are not rare."""
+    names = sorted({str(name) for name in TABLE[column]} - {"rare", "None"})
+    favourable = TABLE["ok"] == "yes"
+    return max(names, key=lambda name: favourable[TABLE[column] == name].mean())
 
 
 def test_local_law_144_has_intersections_unknowns_and_scoring_rates():

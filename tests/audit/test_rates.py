@@ -41,7 +41,7 @@ def shares(column, group):
 
 def test_rates_are_those_of_a_groupby():
     found = audited(cross=True)
-    frame = FRAME.assign(**{"sex × race": FRAME["sex"] + ", " + FRAME["race"]})
+    frame = FRAME.assign(**{"sex × race": FRAME["sex"] + " & " + FRAME["race"]})
     for grouping in ("sex", "race", "sex × race"):
         expected = frame.groupby(grouping)["ok"].agg(["size", "sum", "mean"])
         rows = rows_of(found, "rates", grouping)
@@ -68,7 +68,7 @@ def test_rates_are_those_of_fairlearn():
     )
     found = audited(cross=True, suppress=0)
     for row in rows_of(found, "rates", "sex × race"):
-        own = frame.by_group.loc[tuple(str(row["group"]).split(", "))]
+        own = frame.by_group.loc[tuple(str(row["group"]).split(" & "))]
         assert row["rate"] == pytest.approx(own["rate"]) and row["n"] == own["n"]
     one = metrics.MetricFrame(
         metrics=metrics.selection_rate,

@@ -163,11 +163,11 @@ def test_crossed_groups_are_those_that_occur():
     sex = Codes(np.array([0, 1, 1, -1], np.int32), ("f", "m"))
     race = Codes(np.array([1, 0, 0, 0], np.int32), ("a", "b"))
     found = crossed([sex, race])
-    assert found.names == ("f, b", "m, a") and found.codes.tolist() == [0, 1, 1, -1]
+    assert found.names == ("f & b", "m & a") and found.codes.tolist() == [0, 1, 1, -1]
     table = TABLE | {"race": ["b", "a", "b", "a"]}
     both = read(table, groups=("sex", "race"), cross=True)
     assert list(both.groupings) == ["sex", "race", "sex × race"]
-    assert both.groupings["sex × race"].names == ("f, a", "f, b", "m, a", "m, b")
+    assert both.groupings["sex × race"].names == ("f & a", "f & b", "m & a", "m & b")
 
 
 @pytest.mark.parametrize(

@@ -125,5 +125,16 @@ def test_cells_for_people():
     assert cell_text(row, Column("name", "")) == "a" and cell_text(row, Column("none", "")) == ""
     assert cell_text(row, Column("yes", "")) == "yes" and cell_text(row, Column("gone", "")) == ""
     assert cell_text({"rate": float("nan")}, Column("rate", "")) == "undefined"
+    rows = [{"grouping": "sex", "n": 1}, {"grouping": "sex", "n": 2}, {"grouping": "race", "n": 3}]
+    columns = [Column("grouping", "by"), Column("n", "decisions")]
+    table = Part("a", "A", "About.", rows, columns).table()
+    assert table.head == ["decisions"]
+    assert table.rows == [["By sex"], ["1"], ["2"], ["By race"], ["3"]]
+    single = Part("a", "A", "About.", rows[1:], columns).table()
+    assert single.head == ["by", "decisions"] and single.rows == [["sex", "2"], ["race", "3"]]
     table = Part("a", "A", "About.", [row]).table()
-    assert list(table.head) == list(row) and table.title == "A" and table.caption == "About."
+    assert (
+        list(table.head) == [key for key in row if key != "none"]
+        and table.title == "A"
+        and table.caption == "About."
+    )

@@ -18,6 +18,7 @@ MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "<na>")  # cells without a va
 TRUE = ("yes", "true", "1", "y", "t")
 FALSE = ("no", "false", "0", "n", "f")
 MOST_LISTED = 12  # values that an error lists
+TOGETHER = " & "  # between the names of crossed groups
 FEW = 10  # distinct numbers of a column, up to which they are categories
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
@@ -224,7 +225,7 @@ def crossed(groupings: Sequence[Codes]) -> Codes:
         for other in reversed(groupings):
             code, part = divmod(int(code), len(other.names))
             parts.append(other.names[part])
-        names.append(", ".join(reversed(parts)))
+        names.append(TOGETHER.join(reversed(parts)))
     return Codes((place - start).astype(np.int32), tuple(names))
 
 

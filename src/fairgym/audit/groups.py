@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from fairgym.audit.profiles import read_profile
-from fairgym.audit.roles import Roles
+from fairgym.audit.roles import REFERENCES, Roles
 from fairgym.audit.table import Decisions
 from fairgym.statistics.clusters import correlations, effective_shares
 from fairgym.statistics.proportions import Shares
@@ -24,22 +24,24 @@ def compared(decisions: Decisions, grouping: str, roles: Roles) -> np.ndarray:
 def reference_of(decisions: Decisions, grouping: str, roles: Roles) -> int | None:
     """Return the index of the group that the others are compared with.
 
-    A reference that is named but is no group of this grouping stands for the largest group.
+    If another group is named, which is none of this grouping, the rule of the profile applies.
 
     Returns:
         The index; None if the reference is all other groups together ("pooled"), or if no group
         is large enough.
     """
     codes = decisions.groupings[grouping]
-    if roles.reference == "pooled":
-        return None
     if roles.reference in codes.names:
         return codes.names.index(roles.reference)
+    named = roles.reference not in ("", *REFERENCES)
+    rule = read_profile(roles.profile).reference if named else roles.reference
+    if rule == "pooled":
+        return None
     n, used = codes.counts(), compared(decisions, grouping, roles)
     if not used.any():
         return None
     size = n.astype(np.float64)
-    if roles.reference == "best":
+    if rule == "best":
         weight = decisions.weight
         total = size if weight is None else codes.counts(weight)
         good = codes.counts(decisions.favourable * (1.0 if weight is None else weight))

@@ -60,10 +60,22 @@ class Part:
     limits: Sequence[str] = ()
 
     def table(self) -> Table:
-        """Return the table of texts for the terminal and the page."""
+        """Return the table of texts for the terminal and the page.
+
+        Where the first column is "grouping" and repeats, its names become headings of rows. Columns
+        without any text are left out.
+        """
         keys = dict.fromkeys(key for row in self.rows for key in row)
         columns = self.columns or [Column(key, key.replace("_", " ")) for key in keys]
+        columns = [one for one in columns if any(cell_text(row, one) for row in self.rows)]
         rows = [[cell_text(row, column) for column in columns] for row in self.rows]
+        first = [row[0] for row in rows]
+        if columns and columns[0].key == "grouping" and len(set(first)) < len(first):
+            columns, ungrouped, rows = columns[1:], rows, []
+            for place, row in enumerate(ungrouped):
+                if not place or row[0] != first[place - 1]:
+                    rows.append([f"By {row[0]}"])
+                rows.append(row[1:])
         return Table([column.heading for column in columns], rows, self.about, self.title)
 
 

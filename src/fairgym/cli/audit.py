@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgym.cli.output import ALL_HELP, LINES, Output, folded, line, say, show
+from fairgym.cli.output import ALL_HELP, LINES, Output, folded, line, say, show, width
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.config.text import split_list, split_pair
 from fairgym.core import FairgymError
@@ -220,7 +220,7 @@ def _print(found: "Audit", everything: bool) -> None:
         _bullets("Findings:", found.findings)
         for part in found.parts:
             if part.rows:
-                show(part.table())
+                show(part.table(), width())
         return
     room = LINES - 3 - len(folded(_title(found)))
     half = room - min(room // 2, sum(len(folded(f"- {text}")) for text in found.limits))

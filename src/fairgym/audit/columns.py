@@ -161,10 +161,8 @@ def ids_of(column: Any) -> np.ndarray:
 def legit_of(column: Any, name: str) -> Codes | np.ndarray:
     """Return a column of pyarrow as numbers if it has more than 10 distinct ones, else as names."""
     values = _dictionary(column).dictionary
-    known = next(
-        (text for text in map(_text, values[:FEW].to_pylist()) if not _is_missing(text)), ""
-    )
-    if len(values) <= FEW or np.isnan(_float(known)):
+    some = [text for text in map(_text, values[:FEW].to_pylist()) if not _is_missing(text)]
+    if len(values) <= FEW or not some or np.isnan(_float(some[0])):
         return names_of(column)
     return numbers_of(column, name, "legit")
 
@@ -285,12 +283,9 @@ def _taken(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _sorted(given: Codes) -> Codes:
-    keys = [_float(text) for text in given.names]
-    order: list[int] = list(range(len(keys)))
-    if np.isnan(keys).any():
-        order.sort(key=lambda number: given.names[number])
-    else:
-        order.sort(key=lambda number: keys[number])
+    numbers = [_float(text) for text in given.names]
+    keys = given.names if np.isnan(numbers).any() else numbers
+    order: list[int] = sorted(range(len(keys)), key=lambda number: keys[number])
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     return Codes(_taken(place, given.codes), tuple(given.names[number] for number in order))

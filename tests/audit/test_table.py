@@ -376,6 +376,28 @@ def test_bad_roles_are_one_sentence():
         assert message in str(caught.value)
 
 
+def test_periods_and_intervals_of_pandas_are_read_as_they_print():
+    months = pd.period_range("2020-01", periods=4, freq="M").to_series(index=range(4))
+    cut = pd.cut(np.arange(4.0), [-1.0, 1.0, 3.0])
+    frame = pd.DataFrame(TABLE).assign(when=months.where(months.index > 0), size=cut)
+    found = read(frame, time="when", legit=("size",))
+    assert found.periods.names == ("2020-02", "2020-03", "2020-04")
+    assert found.periods.codes.tolist() == [-1, 0, 1, 2]
+    assert found.legit["size"].names == ("(-1.0, 1.0]", "(1.0, 3.0]")
+
+
+def test_columns_of_other_kinds_are_one_sentence(tmp_path):
+    lists = pa.table(TABLE | {"x": [[1], [2], [3], [4]]})
+    told = "the column 'x' must have texts, numbers, dates or truths, got list<"
+    assert told in refusal(lists, legit=("x",))
+    pq.write_table(lists, tmp_path / "lists.parquet")
+    assert told in refusal(tmp_path / "lists.parquet", person="x")
+    raw = pa.table(TABLE | {"x": [b"a", b"\xff", b"a", b"b"]})
+    assert "got binary" in refusal(raw, legit=("x",))
+    text = pa.table(TABLE | {"x": [b"a", b"b", b"a", b"b"]})
+    assert read(text, legit=("x",)).legit["x"].names == ("a", "b")
+
+
 def test_a_frame_of_mixed_values_is_read_as_texts():
     frame = pd.DataFrame(TABLE | {"grade": [1, "a", None, 2.0]})
     found = read(frame, legit=("grade",))

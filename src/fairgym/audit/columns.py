@@ -14,7 +14,8 @@ from fairgym.data.store import need
 from fairgym.fairness.times import KINDS, numbered
 from fairgym.utils.changes import did_you_mean
 
-MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "<na>")  # cells without a value, in any case
+# Cells without a value, in any case.
+MISSING = ("", "na", "n/a", "#n/a", "nan", "nat", "null", "<na>")
 TRUE = ("yes", "true", "1", "y", "t")
 FALSE = ("no", "false", "0", "n", "f")
 MOST_LISTED = 12  # values that an error lists
@@ -299,7 +300,7 @@ def _text(value: object) -> str:
         return str(int(value))
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+    if isinstance(value, datetime.datetime) and value.timetz() == datetime.time():
         return value.date().isoformat()
     if isinstance(value, datetime.date):
         return value.isoformat()

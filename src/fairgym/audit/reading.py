@@ -36,7 +36,7 @@ def read_table(
         FairgymError: The file cannot be read or is of another kind, or a column is missing.
     """
     if not isinstance(table, str | Path):
-        return _of_frame(table, wanted), f"a {type(table).__name__} in memory", "", ()
+        return _checked(_of_frame(table, wanted)), f"a {type(table).__name__} in memory", "", ()
     require_path(table, "table")
     path = Path(table)
     suffix = path.suffix.lower()
@@ -53,9 +53,27 @@ def read_table(
     except OSError as error:
         raise FairgymError(f"{path} cannot be read: {error.strerror or error}") from error
     if suffix == ".parquet":
-        return _of_parquet(path, start, wanted), str(path), digest, ()
+        return _checked(_of_parquet(path, start, wanted)), str(path), digest, ()
     found, notes = _of_csv(path, start, wanted, numeric, missing)
     return found, str(path), digest, notes
+
+
+def _checked(table: Any) -> Any:
+    """Return a table whose columns have texts, numbers, dates or truths, with bytes as texts."""
+    pa = need("pyarrow", "an audit")
+    for place, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
+        own = kind.value_type if pa.types.is_dictionary(kind) else kind
+        binary = pa.types.is_binary(own) or pa.types.is_large_binary(own)
+        try:
+            if pa.types.is_nested(own):
+                raise pa.ArrowInvalid("it is nested")
+            if binary:
+                table = table.set_column(place, name, table.column(place).cast(pa.string()))
+        except pa.ArrowException as error:
+            raise FairgymError(
+                f"the column {name!r} must have texts, numbers, dates or truths, got {kind}"
+            ) from error
+    return table
 
 
 def _or(words: Iterable[str]) -> str:
@@ -177,6 +195,11 @@ def _array(pa: Any, name: str, values: Any) -> Any:
     """Return a column as an array of pyarrow; values of several kinds become texts."""
     if hasattr(values, "to_arrow"):  # polars
         return pa.chunked_array([values.to_arrow()])
+    kind = str(getattr(values, "dtype", ""))
+    if kind == "category":
+        kind = str(values.cat.categories.dtype)
+    if kind.startswith(("period", "interval")):  # of pandas
+        values = values.astype(str)
     try:
         found = pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError):

@@ -109,6 +109,15 @@ def test_quotes_commas_and_newlines_in_cells(tmp_path):
     assert codes.names == ('a, "b"', "two\nlines") and codes.codes.tolist() == [0, 1, 0]
 
 
+def test_the_first_of_several_columns_of_a_name_is_read_and_told(tmp_path):
+    path = csv_file(tmp_path, "sex,ok,sex,x,x\nf,yes,a,1,2\nm,no,a,3,4\n")
+    found = read(path)
+    assert found.groupings["sex"].names == ("f", "m")
+    assert found.source.notes == ("Of several columns named 'sex' the first was read.",)
+    same = pa.table([pa.array(["yes", "no"])] + [pa.array(["f", "m"])] * 2, ["ok", "sex", "sex"])
+    assert "the table has two columns named 'sex'" in refusal(same)
+
+
 def test_letters_of_windows_are_told(tmp_path):
     path = csv_file(tmp_path, "ok,sex\nyes,Männer\nno,Frauen\n", encoding="cp1252")
     found = read(path)
@@ -338,7 +347,6 @@ def test_bad_files_are_one_sentence(tmp_path):
         "empty.csv": (b"", "is empty; it must have a line of column names"),
         "head.csv": (b"ok,sex\n", "must have one row per decision, got no rows"),
         "ragged.csv": (f"{good}yes\n".encode(), "is not a readable CSV file: CSV parse error"),
-        "twice.csv": (b"ok,sex,sex\nyes,f,m\n", "has two columns named 'sex'"),
         "other.csv": (b"a,b\n1,2\n", "unknown column 'ok' in"),
         "text.parquet": (good.encode(), "is not a readable parquet file"),
         "cut.parquet": (b"PAR1 and no more", "is not a readable parquet file"),

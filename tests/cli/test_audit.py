@@ -97,6 +97,18 @@ def test_examples_are_listed_and_audited(here, capsys):
     assert row["group"] == "male" and row["difference"] > 0.1
 
 
+def test_a_built_in_map_names_the_columns_of_a_public_data_set(here, capsys):
+    rows = 60 * ["2013-01-01,F,White,Low,1", "2013-02-01,M,Black,High,0"]
+    rows += 60 * ["2013-02-01,M,White,Low,1", "2013-01-01,F,Black,Low,0"]
+    head = "compas_screening_date,sex,race,score_text,two_year_recid"
+    Path("compas.csv").write_text("\n".join([head, *rows]))
+    assert main("audit compas.csv --config compas".split()) == 2
+    assert "unknown column 'age_cat' in compas.csv" in capsys.readouterr().err
+    assert main("audit compas.csv --config compas --legit sex --group race".split()) == 0
+    told = capsys.readouterr().out
+    assert "2013-01 to 2013-02" in told and "By race, Black has 50.0% favourable" in told
+
+
 @pytest.mark.parametrize(
     "words, message",
     [

@@ -126,6 +126,15 @@ def _of_csv(
     parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     try:
         names = csv.open_csv(path, reading, parsing).schema.names
+        twice = [name for name in wanted if [one.strip() for one in names].count(name) > 1]
+        if twice:
+            notes += tuple(
+                f"Of several columns named {name!r} the first was read." for name in twice
+            )
+            names = _renamed(names)
+            reading = csv.ReadOptions(
+                encoding=encoding, block_size=_BLOCK, column_names=names, skip_rows=1
+            )
         _require_columns([name.strip() for name in names], wanted, str(path))
         own = {name.strip(): name for name in names if name.strip() in wanted}
         category = pa.dictionary(pa.int32(), pa.string())
@@ -143,6 +152,15 @@ def _of_csv(
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise FairgymError(f"{path} is not a readable CSV file: {_reason(error)}") from error
     return found.rename_columns(list(own)), notes
+
+
+def _renamed(names: Sequence[str]) -> list[str]:
+    """Return names with a number after those that occurred before."""
+    found: list[str] = []
+    for place, name in enumerate(names):
+        before = [one.strip() for one in names[:place]].count(name.strip())
+        found.append(f"{name.strip()}.{before}" if before else name)
+    return found
 
 
 def _encoding(path: Path, start: bytes) -> tuple[str, tuple[str, ...]]:

@@ -21,7 +21,13 @@ from fairgym.utils.changes import unknown
 from fairgym.utils.files import make_folder, require_folder, require_writable, write_whole
 
 JSON, CONFIG, PAGE, TABLES = "audit.json", "audit.toml", "audit.html", "tables"
+MAPS = Path(__file__).with_name("maps")
 _LIBRARIES = ("numpy", "scipy", "pyarrow", "pandas", "statsmodels", "jax")
+
+
+def map_names() -> list[str]:
+    """Return the names of the built-in maps of columns."""
+    return sorted(path.stem for path in MAPS.glob("*.toml"))
 
 
 def require_audit_folder(folder: Path) -> None:
@@ -94,11 +100,13 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], str, str]:
     """Return the roles of a file, the table that it names, and the table's sha256.
 
     Args:
-        path: TOML, YAML or JSON file with fields of `Roles`, and perhaps "table".
+        path: TOML, YAML or JSON file with fields of `Roles`, and perhaps "table"; or the name of a
+            built-in map of the columns of a public data set, such as "hmda-lar".
 
     Raises:
         FairgymError: The file cannot be read, or has an unknown key or a bad value.
     """
+    path = MAPS / f"{path}.toml" if path in map_names() else path
     given: Mapping[str, Any] = read_config_file(path)
     own = ("table", "made", "versions", "title", "about")
     roles = {name: value for name, value in given.items() if name not in own}

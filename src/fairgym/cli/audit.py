@@ -32,8 +32,8 @@ class AuditFlags(Output):
     )
     config: str | None = flag(
         None,
-        "TOML file with the roles of the columns, such as the audit.toml of an earlier audit. Flags"
-        " override it.",
+        "TOML file with the roles of the columns, such as the audit.toml of an earlier audit, or a"
+        " built-in map: compas, hmda-lar, lending-club or open-policing. Flags override it.",
         metavar="FILE",
     )
     decision: str | None = flag(

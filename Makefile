@@ -67,7 +67,8 @@ data: .venv ## rebuild the built-in data files
 lock: .venv ## compile requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --output-file requirements.lock --quiet \
 		--universal --python-version 3.11 --generate-hashes \
-		--extra data --extra importers --extra plot --extra interop --extra ray --extra docs --extra dev \
+		--extra audit --extra data --extra importers --extra plot --extra interop --extra ray \
+		--extra docs --extra dev \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 clean: ## remove the environment, caches and everything built; runs stay

@@ -28,7 +28,7 @@ FLOORS = (
     {"results"},
     {"sweeps"},
     {"report", "adapters"},
-    {"experiments"},
+    {"experiments", "audit"},
     {"cli", "__init__"},  # the command line, and what `import fairgym` offers
     {"__main__"},
 )

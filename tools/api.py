@@ -175,6 +175,20 @@ PAGES = {
         "Confidence intervals, paired differences, permutation tests and gaps between groups.",
         more="statistics",
     ),
+    "audit": Page(
+        "fairgym.audit",
+        "Rates and gaps between groups in a table of logged decisions (`fairgym audit`).",
+        {
+            "Audit": _in("audit", "audit Audit Roles Part Column"),
+            "Decisions": _in("audit", "read_decisions Decisions Codes Source"),
+            "Intervals": [
+                *_in("statistics.proportions", "Shares wilson_interval difference_interval"),
+                *_in("statistics.proportions", "ratio_interval odds_ratio_interval pair_gaps"),
+                *_in("statistics.proportions", "equality_test holm"),
+                *_in("statistics.clusters", "effective_shares correlations"),
+            ],
+        },
+    ),
     "sweeps": Page(
         "fairgym.sweeps",
         "Many runs from one file, and what they show.",

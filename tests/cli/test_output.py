@@ -35,6 +35,7 @@ ON_PLAN = "plan.toml --out swept"
 CALLS = {
     "evaluate": "evaluate run --episodes 3 --scheme max-min:served",
     "simulate": "simulate two_servers --horizon 3 --episodes 3 --params arrivals=+50%",
+    "audit": "audit log.csv --decision ok --group sex --reference f --fail-if ratio<0.1",
     "sweep-table": f"sweep table {ON_PLAN}",
     "sweep-settings": f"sweep table {ON_PLAN} --rows setting",
     "sweep-pareto": f"sweep pareto {ON_PLAN} --x score --y profit",
@@ -63,6 +64,7 @@ def worked(tmp_path_factory):
         patch.chdir(folder)
         patch.setattr(devices, "configure", lambda: None)
         Path("plan.toml").write_text(PLAN)
+        Path("log.csv").write_text("ok,sex\n" + 40 * "yes,f\nno,f\nyes,m\nyes,m\nno,m\n")
         train = "train two_servers --algorithm toy --epochs 2 --horizon 3 --out run"
         assert main(train.split()) == main(f"sweep run {ON_PLAN}".split()) == 0
     return folder

@@ -18,12 +18,19 @@ from fairgym.cli.common import IMPORT_HELP, import_first, plain, version, withou
 
 LONGEST = 2000  # characters of an error; long enough for lists of names
 # Optional distribution -> the extra that installs it.
-EXTRAS = {"matplotlib": "plot", "pyarrow": "data", "pandas": "importers", "ipumspy": "importers"}
+EXTRAS = {
+    "matplotlib": "plot",
+    "pyarrow": "data",
+    "pandas": "importers",
+    "ipumspy": "importers",
+    "statsmodels": "audit",
+}
 # command -> (module, function, description)
 COMMANDS = {
     "train": ("train", "train", "Train policies and write a run folder."),
     "evaluate": ("evaluate", "evaluate", "Compare trained runs with fixed policies."),
     "simulate": ("simulate", "simulate", "Compare fixed policies and parameters without training."),
+    "audit": ("audit", "audit", "Compare groups in a table of logged decisions."),
     "report": ("report", "report", "Write an HTML page about runs."),
     "sweep": ("sweep", "sweep", "Train and tabulate many runs from one file."),
     "reproduce": ("reproduce", "reproduce", "Reproduce published figures and check their claims."),
@@ -64,7 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments; those of the process by default.
 
     Returns:
-        The exit code: 0 for success, 2 for bad input, 130 when interrupted.
+        The exit code: 0 for success, 2 for bad input, 3 if the condition of `audit --fail-if`
+        holds, 130 when interrupted.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):

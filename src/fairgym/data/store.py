@@ -59,7 +59,7 @@ def need(module: str, doing: str) -> Any:
     except ImportError as error:
         top = module.split(".")[0]
         package = {"sklearn": "scikit-learn"}.get(top, top)
-        extra = {"pyarrow": "data", "ray": "ray"}.get(top, "importers")
+        extra = {"pyarrow": "data", "ray": "ray", "statsmodels": "audit"}.get(top, "importers")
         raise FairgymError(
             f"{doing} needs {package}: pip install -e '.[{extra}]' in a clone of fairgym"
         ) from error

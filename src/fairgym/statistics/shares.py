@@ -1,6 +1,5 @@
 """Intervals of shares, for quantities that are 0 or 1 in every episode, such as bankruptcy."""
 
-import functools
 import math
 
 import numpy as np
@@ -12,6 +11,7 @@ from fairgym.statistics.intervals import (
     paired_episodes,
     t_quantile,
 )
+from fairgym.statistics.proportions import Shares, normal_quantile, wilson_interval
 
 
 def share_interval(values: Numbers, level: float = 0.95) -> tuple[float, float, float]:
@@ -116,7 +116,7 @@ def _share(table: np.ndarray, level: float) -> tuple[float, float]:
     episodes = table.shape[1]
     if episodes == 1:
         return share, 1.0
-    normal = _normal_quantile(level)
+    normal = normal_quantile(level)
     most = np.isfinite(table).sum() * (normal / t_quantile(level, min(table.shape) - 1)) ** 2
     half = share - low
     alike = float(episodes)  # all seeds may be one and the same policy
@@ -125,24 +125,10 @@ def _share(table: np.ndarray, level: float) -> tuple[float, float]:
 
 def _wilson(share: float, number: float, level: float) -> tuple[float, float]:
     """Wilson's score interval of a share of `number` independent values."""
-    if math.isnan(share):
-        return math.nan, math.nan
-    square = _normal_quantile(level) ** 2 / number
-    centre = share + square / 2.0
-    half = math.sqrt(square * (share * (1.0 - share) + square / 4.0))
-    low, high = (centre - half) / (1.0 + square), (centre + half) / (1.0 + square)
-    # against rounding: the interval contains the share, and ends at 0 or 1 if the share is that
-    return max(min(low, share), 0.0), min(max(high, share), 1.0)
+    low, high = wilson_interval(Shares(np.asarray(share), np.asarray(number)), level)
+    return float(low), float(high)
 
 
 def _variance(share: float, number: float) -> float:
     """Variance of a share of `number` independent values."""
     return share * (1.0 - share) / number
-
-
-@functools.cache
-def _normal_quantile(level: float) -> float:
-    """Return the z with P(|Z| < z) = level for the standard normal distribution."""
-    from scipy.special import ndtri  # here: `import fairgym` is quick without it
-
-    return float(ndtri((1.0 + level) / 2.0))

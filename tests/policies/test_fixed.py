@@ -219,7 +219,10 @@ class TestRules:
             ("RULES:short", r"must return float32 of shape \(2,\) .*got float32 of shape \(1,\)"),
             ("RULES:whole", r"must return float32 .*got int32 of shape \(2,\)"),
             ("RULES:nothing", "must return .*got NoneType"),
-            ("RULES:branching", r"of 'level' must be a pure JAX function .*fails .error in branching.*Tracer"),
+            (
+                "RULES:branching",
+                r"of 'level' must be a pure JAX function .*fails .error in branching.*Tracer",
+            ),
             ("RULES", "must be 'random', a rule by name or as 'module:.*got 'rules_.*'"),
         ],
     )

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -249,7 +250,8 @@ def test_errors_come_back_as_sentences(order, tmp_path, monkeypatch):
         "os.kill", lambda pid, signal: (_ for _ in ()).throw(ZeroDivisionError("x"))
     )
     sentence, content = ray_engine.trained(order, tmp_path / "no mark", b"", 0)
-    assert sentence == "ZeroDivisionError: x" and content == b""
+    where = r"error in update\(\) of the algorithm 'fated' \(fates\.py:\d+\)"
+    assert re.fullmatch(f"{where}: ZeroDivisionError: x", sentence) and content == b""
     bad = dataclasses.replace(order, config=dataclasses.replace(order.config, memory="nope"))
     sentence, _ = ray_engine.trained(bad, tmp_path / "no mark", b"", 0)
     assert "nope" in sentence

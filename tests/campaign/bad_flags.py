@@ -60,6 +60,7 @@ WRONG = {
     ],
     "path": ["", "a\0b", LONG, "\ud800", "a/" * 3000],
     "point": ["", "1", "1,", "a,b", "1,nan", "inf,1", "1,2,3", "1;2", LONG, f"{DIGITS},1"],
+    "column": ["nope", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b"],
     "log": ["", "nope", "tensorboard", "tensorboard:", "tensorboard:a\0b", "csv:runs", LONG],
     "shard": ["", "3", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/0", f"1/{DIGITS}x"],
 }
@@ -132,6 +133,25 @@ COMMANDS: dict[str, dict[str, Any]] = {
         **OUTPUT,
     },
     "data describe loan": {"source": "name", **OUTPUT},
+    "audit --example arrests": {
+        "example": "name",
+        "config": "path",
+        **dict.fromkeys(("decision", "group", "time", "outcome", "score", "legit"), "column"),
+        **dict.fromkeys(("person", "cluster", "weight", "amount", "reference"), "column"),
+        "unfavourable": "column",
+        "every": "column",
+        "cross": bool,
+        "min_n": int,
+        "suppress": int,
+        "profile": "name",
+        "fail_if": "name",
+        "level": float,
+        "resamples": int,
+        "seed": int,
+        "out": "path",
+        "all": bool,
+        **OUTPUT,
+    },
     "list": OUTPUT,
     "demo": {"out": "path", "epochs": int, "population_size": int, "all": bool},
     "train loan": {
@@ -184,7 +204,7 @@ def flag_cases(number: int) -> list[Case]:
         for index, (field, kind) in enumerate(flags.items()):
             flag = f"--{field.replace('_', '-')}"
             names = (field, flag, field.removesuffix("es"), field.removesuffix("s"))
-            names += ("the name of a scenario", "population must be")
+            names += ("the name of a scenario", "population must be", "unknown column")
             if kind is bool:
                 contrary = flag.replace("--", "--no-", 1)
                 cases += [

@@ -127,7 +127,7 @@ def truths_of(
     listed = Counter(text.lower() for text in given.names)
     spelled = {text.lower(): text for text in given.names if listed[text.lower()] == 1}
 
-    def found(value: str) -> str:
+    def found(value: str, role: str) -> str:
         text = _text(value)
         if text not in given.names and text.lower() not in spelled:
             near = did_you_mean(value, given.names)
@@ -137,7 +137,7 @@ def truths_of(
             )
         return text if text in given.names else spelled[text.lower()]
 
-    ones, zeros = (set(map(found, values)) for values in (good, bad))
+    ones, zeros = {found(one, role) for one in good}, {found(one, f"un{role}") for one in bad}
     values = [1.0 if t in ones else 0.0 if not zeros or t in zeros else np.nan for t in given.names]
     return _taken(np.array([*values, np.nan]), given.codes)
 

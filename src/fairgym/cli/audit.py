@@ -9,6 +9,7 @@ from fairgym.cli.output import ALL_HELP, LINES, Output, folded, line, say, show,
 from fairgym.cli.parsing import flag, names, parse
 from fairgym.config.text import split_list, split_pair
 from fairgym.core import FairgymError
+from fairgym.utils.files import require_path
 
 if TYPE_CHECKING:
     from fairgym.audit import Audit
@@ -126,8 +127,10 @@ def audit(arguments: Sequence[str]) -> None:
     from fairgym.audit.write import members, require_audit_folder, settings, write_audit
 
     table, given, digest = _asked(flags)
-    folder = None if flags.out is None else Path(flags.out)
-    if folder is not None:
+    folder = None
+    if flags.out is not None:
+        require_path(flags.out, "out")
+        folder = Path(flags.out)
         require_audit_folder(folder)
     found = run(table, Roles(**given))
     if digest and digest != found.decisions.source.sha256:

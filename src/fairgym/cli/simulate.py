@@ -111,7 +111,7 @@ class Reforms:
 
     reform: tuple[str, ...] = flag(
         (),
-        "Add a ready-made reform as a scenario (--list); '... from 60 until 120' limits it to some"
+        "Add a ready-made reform as a scenario (--list); 'NAME from 60 until 120' limits it to some"
         " steps. May be repeated.",
         metavar="NAME",
     )

@@ -32,9 +32,9 @@ def refused(words, message, capsys):
     assert re.search(message, err), err
 
 
-def bomb(line):
+def bomb(line, first="[x, x, x, x, x, x, x, x, x, x]"):
     """Return ten lists, each with ten references to the previous one."""
-    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines = [f"a: &a {first}"]
     lines += [line.format(old=a, new=b) for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
     return "\n".join([*lines, "fixed: *i", ""])
 
@@ -45,7 +45,7 @@ FILES = {
         "more than 10,000 values",
     ),
     "merges.yaml": (
-        bomb("{new}: &{new} {{<<: [" + ", ".join(["*{old}"] * 20) + "]}}"),
+        bomb("{new}: &{new} {{<<: [" + ", ".join(["*{old}"] * 20) + "]}}", "{x: 1}"),
         "more than 10,000 values",
     ),
     "itself.yaml": ("fixed: &a [*a]\n", "an alias in it refers to itself"),
@@ -59,7 +59,7 @@ FILES = {
     "hexadecimal.yaml": (f"epochs: 0x{'f' * 5000}\n", "more than 308 digits"),
     "many-digits.json": (f'{{"epochs": {DIGITS * 20}}}', "is not valid JSON"),
     "many.yaml": (f"fixed: {{admissions: [{'1,' * 20_000}]}}\n", "more than 10,000 values"),
-    "large.yaml": ("a: 1\n" * 300_000, "larger than 1,048,576 bytes"),
+    "large.yaml": ("a: 1\n" * 300_000, "larger than 524,288 bytes"),
     "nul.yaml": ('out: "a\\0b"\n', r"out must be a path, got 'a\\x00b'"),
     "nul-itself.yaml": ("epochs: \0\n", "is not valid YAML"),
     "surrogate.json": ('{"out": "\\ud800"}', "out must be a path, got .*"),
@@ -68,6 +68,19 @@ FILES = {
     "single.yaml": ("init_std: 1e300\n", r"init_std must be .* to 3\.40282e\+38.*got 1e\+300"),
     "out.yaml": ("out: [a]\n", r"out must be a folder, got \['a'\]"),
     "empty-out.yaml": ("out: ''\n", "out must be a path, got ''"),
+    "environment.yaml": (
+        "environment: [loan]\n",
+        r"environment must be a name, got \['loan'\]",
+    ),
+    "yes.yaml": ("environment: yes\n", "unknown environment 'yes'; there are: attention"),
+    "arabic.yaml": (
+        "seeds: '\u0663:\u0665'\n",
+        r"seeds must be START:STOP .*, got '\u0663:\u0665'",
+    ),
+    "sexagesimal.yaml": ("seed: 1:1\n", "seed must be a whole number .*, got '1:1'"),
+    "truth.yaml": ("pooled: yes\n", "pooled must be true or false, got 'yes'"),
+    "code-point.yaml": ('out: "\\UFFFFFFFF"\n', "is not valid YAML"),
+    "twice.yaml": ("population: 3\npopulation-size: 4\n", "population is given twice"),
     "seeds.yaml": ("seeds: {a: 1}\n", "seeds must be START:STOP.*got {'a': 1}"),
     "words.yaml": (
         f"objective: {LONG * 20}\n",
@@ -96,7 +109,7 @@ def test_endless_and_special_files(here, capsys):
         "zero": "not a regular file",
         "folder": "not a regular file",
         "loop": "symbolic links",
-        "sparse": "larger than 1,048,576 bytes",
+        "sparse": "larger than 524,288 bytes",
     }.items():
         refused(["train", "loan", "--config", f"{name}.yaml"], reason, capsys)
 
@@ -133,6 +146,10 @@ FLAGS = [
     (["--seeds", "4294967296"], "must be START:STOP"),
     (["--seeds", "18446744073709551616"], "must be START:STOP"),
     (["--seed", "18446744073709551616"], "must be a whole number from 0 to 4294967295"),
+    (["--seeds", "\u0663:\u0665"], "must be START:STOP"),
+    (["--seed", "\u0663"], "seed must be a whole number"),
+    (["--elite-share", "\u0663"], "elite_share must be a number"),
+    (["--params.deposit-rate", "+\u0663%"], "deposit_rate must be a number"),
     (["--seed", DIGITS], r"seed must be a whole number from 0 to 4294967295, got 9+\.\.\.9+"),
     (["--hidden", "1000000000"], "hidden must be a whole number from 1 to 16384, got 1000000000"),
     (["--algorithm", "f-mappo", "--hidden", "1000000000"], "hidden must be.*got 1000000000"),

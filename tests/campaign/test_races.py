@@ -85,6 +85,4 @@ def check_whole(out, winner, alone, results):
     assert run.config.seed == winner and len(run.metrics) == run.summary["epochs"] == EPOCHS
     assert results(out) == alone[winner]
     assert not [path for path in out.rglob(".*")], "nothing is left over"
-    assert [p.name for p in sorted(out.glob("checkpoints/*"))] == [
-        f"epoch-{epoch:08d}.eqx" for epoch in (EPOCHS - 1, EPOCHS)
-    ]
+    assert [p.name for p in out.glob("checkpoints/*")] == [f"epoch-{EPOCHS:08d}.eqx"]

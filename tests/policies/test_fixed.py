@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import sys
+import warnings
 from functools import cached_property
 
 import jax
@@ -55,6 +56,14 @@ class TestConstant:
             Constant(space, value)
         with pytest.raises(FairgymError, match=f"a constant action {message}"):
             jax.jit(lambda: Constant(space, value).action)()
+
+    def test_a_number_that_is_too_large_is_one_sentence_without_a_warning(self):
+        with (
+            warnings.catch_warnings(),
+            pytest.raises(FairgymError, match=r"must be 2 numbers .*got 1e\+300"),
+        ):
+            warnings.simplefilter("error")
+            Constant(SPACES[1], 1e300)
 
     @pytest.mark.parametrize("space", SPACES, ids=lambda s: type(s).__name__)
     def test_made_inside_jit_and_vmap(self, space):

@@ -114,6 +114,8 @@ def test_runs_are_finished_to_equal_bits_whatever_their_workers_meet(
     for run in planned:
         folder = run.folder.relative_to(other)
         assert results(one / folder) == results(other / folder), folder
+        kept, there = ((place / folder / "checkpoints").iterdir() for place in (one, other))
+        assert {path.name for path in kept} == {path.name for path in there}, folder
 
 
 QUICK = Size(epochs=40, episodes=1, seeds=2)

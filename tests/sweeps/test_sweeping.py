@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import threading
 import time
 import tomllib
@@ -62,7 +63,8 @@ def test_a_grid_is_every_combination_less_what_is_excluded():
     assert settings_of(grid=grid, exclude=[{"horizon": 4}]) == combined[:2]
     less = settings_of(grid=grid, exclude=[{"horizon": 4, "elite_share": 0.2}])
     assert less == [one for one in combined if one != {"horizon": 4, "elite_share": 0.2}]
-    assert settings_of(grid=grid, exclude=[{"epochs": 3}]) == combined, "of the base, too"
+    less = settings_of(grid=grid, exclude=[{"epochs": 2, "horizon": 4}])
+    assert less == combined[:2], "of the base, too"
 
 
 def test_zip_goes_side_by_side_and_a_list_has_runs_one_by_one():
@@ -103,6 +105,24 @@ def test_settings_reach_the_configurations():
         ({"exclude": [{"horizon": 3}]}, "exclude names 'horizon', which no run"),
         ({"exclude": [{"epochs": 9, "horizn": 3}]}, "exclude names 'horizn', which no run"),
         ({"exclude": [{"epochs": 2}]}, "exclude leaves no run"),
+        (
+            {"grid": {"horizon": [3, 4]}, "exclude": [{"horizon": 4}, {"horizon": 5, "hidden": 2}]},
+            "exclude has horizon=5, hidden=2, which matches no run of the sweep",
+        ),
+        (
+            {"grid": {"horizon": [1, 4]}, "exclude": [{"horizon": True}]},
+            "exclude has horizon=True, which matches no run of the sweep",
+        ),
+        ({"base": BASE | {"seed": 3}}, "base has 'seed'; give seeds at the head of the file"),
+        ({"grid": {"seed": [3, 4]}}, "grid has 'seed'; give seeds at the head of the file"),
+        ({"grid": {"format": [3, 4]}}, "grid has 'format', which is a record of a run"),
+        ({"base": BASE | {"num-epochs": 3, "num_epochs": 4}}, "num_epochs is given twice"),
+        ({"grid": {"elite-share": [0.2], "elite_share": [0.3]}}, "elite_share is given twice"),
+        (
+            {"grid": {"elite-share": [0.2]}, "zip": {"elite_share": [0.3]}},
+            "'elite_share' is in two of grid, zip and list",
+        ),
+        ({"seeds": "\u0663:\u0665"}, "seeds must be START:STOP .*, got '\u0663:\u0665'"),
         ({"grid": {"horizn": [3]}}, "horizn=3: unknown key 'horizn'; did you mean 'horizon'"),
         ({"grid": {"horizon": ["x"]}}, "horizon=x: horizon must be a whole number.*got 'x'"),
         ({"seeds": "3:"}, "seeds must be START:STOP.*got '3:'"),
@@ -115,6 +135,29 @@ def test_settings_reach_the_configurations():
 def test_what_is_no_sweep_is_told(parts, message):
     with pytest.raises(FairgymError, match=message):
         sweep_of({"base": BASE, **parts})
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        ("base", BASE | {"imports": ["plug_ran"]}),
+        ("grid", {"imports": [["plug_ran"]]}),
+        ("zip", {"imports": [["plug_ran"]]}),
+        ("list", [{"horizon": 3, "imports": ["plug_ran"]}]),
+        ("exclude", [{"imports": ["plug_ran"]}]),
+    ],
+)
+def test_modules_are_named_at_the_head_of_the_file_alone(tmp_path, monkeypatch, part, content):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "plug_ran.py").write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    message = f"^{part} has 'imports'; give imports at the head of the file, beside base"
+    with pytest.raises(FairgymError, match=message):
+        sweep_of({"base": BASE, part: content})
+    assert not (tmp_path / "ran").exists()
+    sweep_of({"base": BASE, "imports": ["plug_ran"]})
+    assert (tmp_path / "ran").exists()
+    del sys.modules["plug_ran"]
 
 
 def sweep_in(tmp_path, text=TOML):

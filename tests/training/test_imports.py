@@ -182,6 +182,49 @@ def test_a_run_records_its_modules_and_finds_them_again(run):
     assert done.summary["epochs"] == 1
 
 
+NAMED = "importing module {!r} named by {}\n"
+
+
+def test_the_modules_of_a_run_are_named_before_they_are_imported(run, here, monkeypatch, capsys):
+    """On standard error, once, with the file that names them."""
+    path = run / "config.json"
+    (here / "plug_mine.py").write_text(f"{MODULE}\nprint('it runs')\n")
+    (here / "plug_rule.py").write_text("def rule(observation, key):\n    return 0.5\n")
+    forge(run, fixed={"split": "plug_rule:rule"})
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    assert main(["train", "--resume", "--out", str(run), "--seed", "-1"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "it runs\n"
+    first = NAMED.format("plug_rule", path) + NAMED.format("plug_mine", path)
+    assert err.startswith(first) and err.count("\n") == 3
+    load(run)
+    assert capsys.readouterr().err == "", "nothing is imported any more"
+
+
+def test_a_module_is_named_before_it_ends_the_command(run, here, capsys):
+    (here / "plug_mine.py").write_text("raise SystemExit(0)")
+    with pytest.raises(FairgymError, match="'plug_mine' cannot be imported: SystemExit"):
+        load(run)
+    assert capsys.readouterr().err == NAMED.format("plug_mine", run / "config.json")
+
+
+def test_the_configuration_of_a_run_is_no_other_given_as_a_file(run, here, monkeypatch, capsys):
+    """Its modules are named, and neither they nor its rules are taken from its folder."""
+    words = ["train", "--config", "config.json", "--seed", "-1"]
+    monkeypatch.setattr(devices, "configure", lambda: None)
+    monkeypatch.chdir(run)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(here)])
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(NAMED.format("plug_mine", "config.json")) and "got -1" in err
+    (run / "plug_payload.py").write_text("import pathlib\npathlib.Path('ran').touch()\n")
+    for changes in ({"imports": ["plug_payload"]}, {"fixed": {"split": "plug_payload:rule"}}):
+        forge(run, **changes)
+        assert main(words) == 2
+        assert "from where nothing is imported" in capsys.readouterr().err
+    assert not (run / "ran").exists()
+
+
 def test_modules_beside_the_configuration_do_not_belong_to_it(run):
     """Checkpoints and comparisons see the same configuration as without them."""
     assert "imports" not in load(run).config.as_json()

@@ -300,7 +300,28 @@ def test_killed_at_any_moment(killed, number, results):
     assert not (folder / "summary.json").exists()
     train(KILLED_CONFIG, folder, resume=True)
     assert results(folder) == results(killed / "whole")
+    assert checkpoints_of(folder) == checkpoints_of(killed / "whole")
     assert not list(folder.rglob(".*")), "files that were never finished are gone"
+
+
+def checkpoints_of(folder):
+    """Content of every file among the checkpoints, by name."""
+    return {path.name: path.read_bytes() for path in (folder / "checkpoints").iterdir()}
+
+
+@pytest.mark.parametrize("seconds", [0.0, 60.0], ids=["every epoch", "rarely"])
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_a_finished_run_has_the_same_checkpoints_whatever_it_met(tmp_path, at, seconds):
+    def interrupt(epoch, epochs, line):
+        if epoch == at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(toy_config(), tmp_path / "x", progress=interrupt, checkpoint_seconds=seconds)
+    train(toy_config(), tmp_path / "x", resume=True, checkpoint_seconds=60.0 - seconds)
+    train(toy_config(), tmp_path / "whole")
+    assert [*checkpoints_of(tmp_path / "whole")] == ["epoch-00000005.eqx"]
+    assert checkpoints_of(tmp_path / "x") == checkpoints_of(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("damage", ["newest", "all", "log", "no log"])
@@ -328,10 +349,15 @@ def test_damaged_files_are_not_trusted(tmp_path, damage, results):
     assert results(out) == results(tmp_path / "whole")
 
 
-def test_the_last_two_checkpoints_are_kept(tmp_path):
-    train(toy_config(), tmp_path, checkpoint_seconds=0)
-    names = [p.name for p in RunFolder(tmp_path).checkpoints.paths()]
-    assert names == ["epoch-00000005.eqx", "epoch-00000004.eqx"]
+def test_the_last_two_checkpoints_are_kept_in_training_and_the_last_one_after_it(tmp_path):
+    checkpoints, kept = RunFolder(tmp_path).checkpoints, []
+
+    def look(epoch, epochs, line):
+        kept.append([int(path.stem[-1]) for path in checkpoints.paths()])
+
+    train(toy_config(), tmp_path, checkpoint_seconds=0, progress=look)
+    assert kept == [[], [1], [2, 1], [3, 2], [4, 3], [5, 4]]
+    assert [path.name for path in checkpoints.paths()] == ["epoch-00000005.eqx"]
 
 
 def test_ctrl_c_keeps_what_was_done(tmp_path, results):

@@ -516,8 +516,29 @@ BAD_FILES = [
         "params of scenario 'a' .* must be names with values, got a list",
     ),
     (
-        "environment: loan\nscenarios: {3: {}}\n",
-        "the name of scenario 3 in .* must be a text, got a number",
+        "environment: loan\nenvironment_args: {horizon: .inf}\nscenarios: {a: {}}\n",
+        "environment_args of .*: horizon must be a whole number, got inf",
+    ),
+    (
+        "environment: loan\nscenarios: {a: {environment_args: {horizon: '4'}}}\n",
+        "environment_args of scenario 'a' in .*: horizon must be a whole number, got '4'",
+    ),
+    (
+        "environment: loan\nscenarios: {a: {environment_args: {population: 3, "
+        "population-size: 4}}}\n",
+        "environment_args of scenario 'a' .*: population is given twice",
+    ),
+    *(
+        (
+            f"environment: loan\nscenarios: {{a: {{fixed: {{admissions: {value}}}}}}}\n",
+            "admissions in fixed of scenario 'a' .* must be .*, got .*True",
+        )
+        for value in ("true", "[0.1, true]", "{advantaged: true}")
+    ),
+    ("environment: loan\nseed: 1\nSeed: 3\nscenarios: {a: {}}\n", "unknown key 'Seed'"),
+    (
+        "environment: yes\nscenarios: {a: {}}\n",
+        "unknown environment 'yes'; there are: attention",
     ),
     ("environment: loan\nscenarios:\n  a: {}\n  a: {}\n", "the key 'a' is given twice"),
     (
@@ -533,6 +554,36 @@ def test_a_bad_file_is_refused_in_a_sentence(tmp_path, text, message):
     with pytest.raises(FairgymError, match=message) as caught:
         read_scenarios(tmp_path / "s.yaml")
     assert "\n" not in str(caught.value)
+
+
+OVERRIDDEN = [
+    ("environment", '["loan"]', r"environment in .* must be a name, got \['loan'\]"),
+    ("environment", '"yes"', "unknown environment 'yes'; there are: attention"),
+    ("reference", "3", "reference in .* must be a name, got 3"),
+    ("episodes", '"5"', "episodes must be a whole number from 1 to 1000000, got '5'"),
+    ("seed", "-1", "seed must be a whole number from 0 to 4294967295, got -1"),
+    ("environment_args", '{"horizon": Infinity}', "horizon must be a whole number, got inf"),
+    ("environment_args", '{"horizon": "4"}', "horizon must be a whole number, got '4'"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "message"), OVERRIDDEN)
+def test_what_flags_override_is_checked_all_the_same(tmp_path, key, value, message):
+    (tmp_path / "s.json").write_text(f'{{"{key}": {value}, "scenarios": {{"a": {{}}}}}}')
+    with pytest.raises(FairgymError, match=message):
+        read_scenarios(
+            tmp_path / "s.json",
+            environment="loan",
+            reference="a",
+            episodes=2,
+            seed=1,
+            environment_args={"horizon": 3},
+        )
+
+
+def test_names_of_scenarios_in_yaml_are_texts(tmp_path):
+    (tmp_path / "s.yaml").write_text("environment: loan\nscenarios: {2030: {}, on: {}}\n")
+    assert [one.name for one in read_scenarios(tmp_path / "s.yaml").scenarios][1:] == ["2030", "on"]
 
 
 def test_a_file_imports_modules_of_ones_own(tmp_path, monkeypatch):

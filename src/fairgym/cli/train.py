@@ -22,12 +22,12 @@ from fairgym.config.settings import (
     environment_settings,
     fields_of,
 )
-from fairgym.config.text import read_seeds
+from fairgym.config.text import by_field, read_seeds
 from fairgym.core import FairgymError, ParamInfo
 from fairgym.training.folder import RunFolder, run_folders
 from fairgym.utils import make
 from fairgym.utils.files import require_path
-from fairgym.utils.registry import NO_MEMORY
+from fairgym.utils.registry import NO_MEMORY, environments
 
 PROG = "fairgym train"
 HINT = "fairgym train ENVIRONMENT [flags]"
@@ -197,9 +197,13 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
     path, out = peek(words, "--config"), peek(words, "--out")
     base: dict[str, Any] = {}
     if path is not None:
-        base = {str(k).replace("-", "_"): v for k, v in read_config_file(path).items()}
+        base = by_field(read_config_file(path))
+        if not isinstance(base.get("environment"), str | None):
+            raise FairgymError(f"environment must be a name, got {base['environment']!r}")
         # modules that a run's config.json names are never imported from that run's folder
-        import_listed(base, Path(path).parent if "format" in base else None)
+        import_listed(base, Path(path) if "format" in base else None)
+        if base.get("environment") is not None:
+            environments.get(base["environment"])  # also where it is overridden
     elif "--resume" in words and out is not None:
         first = run_folders(out)[0]
         if RunFolder(first).config.is_file():
@@ -232,6 +236,8 @@ def _start(
     Help works without the environment's data: it then leaves out parameters and elements.
     """
     extra = {key: base.pop(key) for key in ("out", "seeds") if key in base}
+    if extra.get("seeds") is not None:
+        read_seeds(extra["seeds"])  # also where they are overridden
     try:
         config = RunConfig.from_mapping(base)
         shapes = _shapes(config, words)  # some parameters have defaults that depend on them

@@ -1,5 +1,6 @@
 """Configuration files: YAML, JSON or TOML."""
 
+import contextlib
 import json
 import re
 import sys
@@ -12,9 +13,13 @@ from fairgym.core import FairgymError
 from fairgym.utils.files import read_regular, require_path
 from fairgym.utils.plugins import import_plugin
 
-LARGEST = 2**20  # bytes
+LARGEST = 2**19  # bytes, which are read within a second
 MOST_VALUES = 10_000
 DEEPEST = 50
+# A dotted key of TOML with more parts than are allowed.
+_DEEP_KEY = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}"""
+)
 
 
 def read_config_file(path: str | Path) -> dict[str, Any]:
@@ -47,12 +52,13 @@ def read_config_file(path: str | Path) -> dict[str, Any]:
     return values
 
 
-def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
+def import_listed(fields: dict[str, Any], run: Path | None = None) -> None:
     """Remove `imports` from the keys of a file, and import these modules.
 
     Args:
         fields: The keys with their values.
-        outside: As for `import_plugin`.
+        run: The file, if it is the config.json of a run: its modules, and those of its rules, are
+            imported as by `import_of_run`.
 
     Raises:
         FairgymError: The value is no list of names, or a module cannot be imported.
@@ -60,8 +66,44 @@ def import_listed(fields: dict[str, Any], outside: Path | None = None) -> None:
     modules = fields.pop("imports", [])
     if not isinstance(modules, list) or not all(isinstance(name, str) for name in modules):
         raise FairgymError(f"imports must be a list of module names, got {modules!r}")
-    for module in modules:
-        import_plugin(module, outside)
+    if run is None:
+        for module in modules:
+            import_plugin(module)
+        return
+    fixed = fields.get("fixed")
+    for module in (*modules, *rule_modules(fixed if isinstance(fixed, Mapping) else {}).values()):
+        import_of_run(module, run)
+
+
+def rule_modules(fixed: Mapping[str, object]) -> dict[str, str]:
+    """Return the modules of the fixed policies that are named as "module:function", by agent."""
+    rules = {a: rule for a, rule in fixed.items() if isinstance(rule, str) and ":" in rule}
+    return {agent: rule.partition(":")[0] for agent, rule in rules.items()}
+
+
+def import_of_run(name: str, path: Path) -> None:
+    """Import a module that the config.json of a run names, and say so on standard error before.
+
+    Nothing is imported from the run's folder, or from that of its seeds: somebody else may have
+    made them.
+
+    Args:
+        name: Dotted name of the module; "__main__" stands for a script and is not imported.
+        path: The config.json.
+
+    Raises:
+        FairgymError: As `import_plugin`.
+    """
+    if name == "__main__":
+        return
+    made_by = path.parent
+    while made_by.name == ".replacement" or re.fullmatch(r"seed-\d+", made_by.name):
+        made_by = made_by.parent
+    if name not in sys.modules and all(map(str.isidentifier, name.split("."))):
+        there = str(path) if str(path).isprintable() else repr(str(path))
+        with contextlib.suppress(OSError, ValueError):  # closed
+            print(f"importing module {name!r} named by {there}", file=sys.stderr, flush=True)
+    import_plugin(name, outside=made_by)
 
 
 def parse_json(content: bytes) -> Any:
@@ -132,67 +174,32 @@ def _check(values: object) -> None:
 
 
 def _read_yaml(text: str) -> Any:
-    import yaml
+    from fairgym.config.yaml_core import read_yaml  # not imported where it is not needed
 
-    class Loader(yaml.SafeLoader):
-        """Loader that reads 1e-3 as a number, as YAML 1.2 does."""
-
-    number = re.compile(r"[-+]?(\d[\d_]*)(\.\d*)?[eE][-+]?\d+$")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
-    try:
-        loader = Loader(text)
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        _expanded(node, {})
-        return loader.construct_document(node)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-
-
-def _expanded(node: Any, known: dict[int, int]) -> int:
-    """Return the number of values of a node once its aliases are expanded.
-
-    Raises:
-        ValueError: There are too many values, an alias of itself, or a key given twice.
-    """
-    if id(node) in known:
-        if not known[id(node)]:
-            raise ValueError("an alias in it refers to itself")
-        return known[id(node)]
-    known[id(node)] = 0
-    count = 1
-    parts = node.value if isinstance(node.value, list) else ()
-    _once([part[0].value for part in parts if isinstance(part, tuple)])
-    for part in parts:
-        for child in part if isinstance(part, tuple) else (part,):
-            count += _expanded(child, known)
-            if count > MOST_VALUES:
-                raise ValueError(f"the file holds more than {MOST_VALUES:,} values")
-    known[id(node)] = count
-    return count
+    return read_yaml(text, MOST_VALUES, DEEPEST)
 
 
 def _read_json(text: str) -> Any:
     def read(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        _once([key for key, _ in pairs])
-        return dict(pairs)
+        found: dict[str, object] = {}
+        for key, value in pairs:
+            if key in found:  # one of the values would be lost
+                raise ValueError(f"the key {key!r} is given twice")
+            found[key] = value
+        return found
 
     return json.loads(text, object_pairs_hook=read)
 
 
-def _once(keys: list[object]) -> None:
-    """Raise a ValueError for a key that is given twice, since one value would be lost."""
-    known: set[str] = set()
-    for key in keys:
-        if isinstance(key, str) and key in known:
-            raise ValueError(f"the key {key!r} is given twice")
-        known |= {key} if isinstance(key, str) else set()
+def _read_toml(text: str) -> Any:
+    if _DEEP_KEY.search(text):  # tomllib needs time that grows with the square of its length
+        raise ValueError(f"a key in it has more than {DEEPEST} parts")
+    return tomllib.loads(text)
 
 
 _PARSERS = {
     ".json": _read_json,
-    ".toml": tomllib.loads,
+    ".toml": _read_toml,
     ".yaml": _read_yaml,
     ".yml": _read_yaml,
 }

@@ -31,7 +31,7 @@ from fairgym.config.settings import (
     checked,
     environment_settings,
 )
-from fairgym.config.text import field_name
+from fairgym.config.text import by_field, field_name
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params
 from fairgym.fairness import Metric, Objective, metric_classes
 from fairgym.fairness.measuring import measuring
@@ -140,7 +140,7 @@ class RunConfig:
                 module cannot be imported.
         """
         own = {field.name for field in dataclasses.fields(cls)}
-        fields = {field_name(key): value for key, value in given.items()}
+        fields = by_field(given)
         import_listed(fields)
         for key in RECORDS:
             fields.pop(key, None)

@@ -136,6 +136,8 @@ def _from_text(text: str, kind: Any) -> Any:
         return {str(choice): choice for choice in typing.get_args(kind)}[text]
     if origin in (tuple, list):
         return origin(_from_text(part, typing.get_args(kind)[0]) for part in split_list(text))
+    if kind is int and not text.isascii():
+        raise ValueError("digits of other scripts")
     return read_number(text) if kind is float else kind(text)
 
 

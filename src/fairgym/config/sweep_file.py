@@ -6,14 +6,22 @@ import math
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from fairgym.config.files import describe, import_listed, read_config_file
-from fairgym.config.run_config import RunConfig
-from fairgym.config.text import read_seeds
+from fairgym.config.run_config import RECORDS, RunConfig
+from fairgym.config.text import by_field, read_seeds
 from fairgym.core import FairgymError
 from fairgym.utils.changes import unknown
 
 BASE, GRID, ZIP, LIST, EXCLUDE, SEEDS = "base", "grid", "zip", "list", "exclude", "seeds"
+IMPORTS = "imports"
+_HEAD = (BASE, GRID, ZIP, LIST, EXCLUDE, SEEDS, IMPORTS)
+# Setting of a run -> the key at the head of a sweep that stands for it, and why.
+_ELSEWHERE = {
+    IMPORTS: (IMPORTS, "modules are imported once, before the runs are made"),
+    "seed": (SEEDS, "each setting is run with all of them"),
+}
 MOST_RUNS = 100_000
 
 
@@ -76,13 +84,11 @@ def sweep_of(content: Mapping[str, object]) -> Sweep:
         >>> list(sweep.configs)[0], len(sweep.configs), sweep.seeds
         ('deposit_rate=0.01, objective=direct', 3, (0, 1, 2))
     """
-    parts = dict(content)
-    import_listed(parts)
-    known = (BASE, GRID, ZIP, LIST, EXCLUDE, SEEDS)
+    parts = by_field(content)
     for name in parts:
-        if name not in known:
-            raise unknown("part", name, (*known, "imports"), "a sweep takes")
-    base = _table(parts, BASE)
+        if name not in _HEAD:
+            raise unknown("part", name, _HEAD, "a sweep takes")
+    base = _named(BASE, _table(parts, BASE))
     grid, side = _lists(parts, GRID), _lists(parts, ZIP)
     alone, left_out = _tables(parts, LIST), _tables(parts, EXCLUDE)
     lengths = {name: len(values) for name, values in side.items()}
@@ -99,23 +105,54 @@ def sweep_of(content: Mapping[str, object]) -> Sweep:
     count = math.prod(map(len, grid.values())) * max(lengths.values(), default=1)
     if count * max(1, len(alone)) * len(seeds) > MOST_RUNS:
         raise FairgymError(f"the sweep has more than {MOST_RUNS:,} runs")
+    rows = _left(base, list(_rows(grid, side, alone)), left_out)
+    import_listed(parts)
     configs: dict[str, RunConfig] = {}
     settings: dict[str, Mapping[str, object]] = {}
-    for row in _rows(grid, side, alone):
-        given = {**base, **row}
-        if any(all(n in given and given[n] == v for n, v in out.items()) for out in left_out):
-            continue
+    for row in rows:
         words = ", ".join(f"{name}={_short(value)}" for name, value in row.items()) or "base"
         try:
-            config = RunConfig.from_mapping(given)
+            config = RunConfig.from_mapping({**base, **row})
         except FairgymError as error:
             raise FairgymError(f"{words}: {error}") from error
         if words in configs:
             words = f"{words} ({len(configs) + 1})"
         configs[words], settings[words] = config, row
-    if not configs:
-        raise FairgymError("exclude leaves no run; a sweep needs at least one")
     return Sweep(configs, settings, seeds)
+
+
+def _left(
+    base: Mapping[str, object],
+    rows: Sequence[dict[str, object]],
+    left_out: Sequence[Mapping[str, object]],
+) -> Sequence[dict[str, object]]:
+    """Return the rows that no table of `exclude` matches.
+
+    Raises:
+        FairgymError: A table matches no row, or none is left.
+    """
+    left, idle = [], list(left_out)
+    for row in rows:
+        given = {**base, **row}
+        matching = [out for out in left_out if all(_equal(given, n, v) for n, v in out.items())]
+        idle = [out for out in idle if out not in matching] if matching else idle
+        if not matching:
+            left.append(row)
+    if idle:
+        table = ", ".join(f"{name}={_short(value)}" for name, value in idle[0].items())
+        raise FairgymError(
+            f"exclude has {table}, which matches no run of the sweep; give values as base, grid,"
+            " zip and list do"
+        )
+    if not left:
+        raise FairgymError("exclude leaves no run; a sweep needs at least one")
+    return left
+
+
+def _equal(given: Mapping[str, object], name: str, value: object) -> bool:
+    """Return whether a run has a value; `true` is not 1."""
+    there = given.get(name)
+    return name in given and there == value and isinstance(there, bool) == isinstance(value, bool)
 
 
 def _rows(
@@ -137,9 +174,28 @@ def _table(parts: Mapping[str, object], name: str) -> Mapping[str, object]:
     return found
 
 
+def _named(part: str, settings: Mapping[str, object]) -> dict[str, Any]:
+    """Return the settings of a part by field.
+
+    Raises:
+        FairgymError: One is given twice, or belongs to the head of the file.
+    """
+    found = by_field(settings)
+    for name in found:
+        if name in _ELSEWHERE:
+            key, why = _ELSEWHERE[name]
+            raise FairgymError(
+                f"{part} has {name!r}; give {key} at the head of the file, beside {BASE}, since"
+                f" {why}"
+            )
+        if name in RECORDS and part != BASE:
+            raise FairgymError(f"{part} has {name!r}, which is a record of a run and no setting")
+    return found
+
+
 def _lists(parts: Mapping[str, object], name: str) -> Mapping[str, Sequence[object]]:
     found = {}
-    for setting, values in _table(parts, name).items():
+    for setting, values in _named(name, _table(parts, name)).items():
         if not isinstance(values, list) or not values:
             given = "an empty list" if values == [] else describe(values)
             raise FairgymError(
@@ -153,7 +209,7 @@ def _tables(parts: Mapping[str, object], name: str) -> Sequence[Mapping[str, obj
     found = parts.get(name, [])
     if not isinstance(found, list) or not all(isinstance(one, Mapping) and one for one in found):
         raise FairgymError(f"{name} must be a list of tables, each with names and values")
-    return found
+    return [_named(name, one) for one in found]
 
 
 def _short(value: object) -> str:

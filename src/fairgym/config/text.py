@@ -1,7 +1,8 @@
 """Parsers of texts in flags and files: keys, seeds, NAME=VALUE pairs and lists."""
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fairgym.core import FairgymError
 from fairgym.utils.changes import slug
@@ -30,6 +31,8 @@ def read_seeds(given: object) -> tuple[int, ...]:
         for part in split_list(
             ",".join(map(str, given)) if isinstance(given, list) else str(given)
         ):
+            if not part.isascii():  # digits of other scripts
+                raise ValueError
             start, colon, stop = part.partition(":")
             first = int(start or 0) if colon else int(start)
             last = int(stop) if colon else first + 1
@@ -50,6 +53,25 @@ def field_name(key: object) -> str:
     """Return the field that a key of a file means: "_" for "-", and aliases resolved."""
     name = str(key).replace("-", "_")
     return ALIASES.get(name, name)
+
+
+def by_field(given: Mapping[Any, Any], where: str = "") -> dict[str, Any]:
+    """Return the values of a file by the fields that their keys mean.
+
+    Args:
+        given: Keys and values.
+        where: Place of the keys for the message, such as " in a.yaml".
+
+    Raises:
+        FairgymError: Two keys mean the same field, such as population and population_size.
+    """
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        name = field_name(key)
+        if name in found:
+            raise FairgymError(f"{name} is given twice{where}; give one value")
+        found[name] = value
+    return found
 
 
 def split_list(text: str) -> list[str]:

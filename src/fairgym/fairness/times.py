@@ -82,8 +82,8 @@ def _texts_of(column: np.ndarray) -> np.ndarray:
     if unit not in ("Y", "M"):
         there = column[~np.isnat(column)]
         exact = (one for one in ("D", "m", "s", "ms", "us") if _is_exact(there, one))
-        unit = next(exact, unit)
-    return np.datetime_as_string(column, unit=unit)
+        column = column.astype(f"datetime64[{next(exact, unit)}]")
+    return np.datetime_as_string(column)
 
 
 def _is_exact(column: np.ndarray, unit: str) -> bool:

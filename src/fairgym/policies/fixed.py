@@ -49,7 +49,8 @@ class Constant(eqx.Module):
         """Check the value and broadcast it to the shape of the space."""
         traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value))
         now = contextlib.nullcontext() if traced else jax.ensure_compile_time_eval()
-        with now:  # check concrete values now, even during tracing
+        # check concrete values now, even during tracing; one too large for float32 is infinite
+        with now, np.errstate(over="ignore"):
             try:
                 numbers = value if traced else np.asarray(value, dtype=np.float32)
                 action = jnp.broadcast_to(jnp.asarray(numbers, jnp.float32), space.shape)

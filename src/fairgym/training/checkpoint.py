@@ -14,7 +14,7 @@ from jaxtyping import PyTree
 
 from fairgym.config.files import differences
 from fairgym.core import FairgymError
-from fairgym.utils.files import read_regular, write_whole
+from fairgym.utils.files import read_regular, write_errors, write_whole
 
 MARK = "fairgym-arrays-2"
 
@@ -107,7 +107,7 @@ def require_same(header: Mapping[str, object], config: Mapping[str, object], pat
 
 
 class Checkpoints:
-    """The checkpoints of a run; the last two are kept.
+    """The checkpoints of a run: the last two while it is trained, and the last one of all after it.
 
     Args:
         folder: Folder of the files; created by the first `save`.
@@ -127,9 +127,23 @@ class Checkpoints:
             FairgymError: If the file cannot be written.
         """
         content = encode(state, epoch=epoch, config=config)
-        write_whole(self.folder / f"epoch-{epoch:08d}.eqx", content)
+        write_whole(self._path(epoch), content)
         for path in self.paths()[2:]:
             path.unlink(missing_ok=True)
+
+    def keep_only(self, epoch: int) -> None:
+        """Delete all files but that of an epoch, as when a run is finished.
+
+        When the others were written depends on time and interruptions, so that equal runs would
+        end with different files.
+        """
+        with write_errors(self.folder):
+            for path in self.paths():
+                if path != self._path(epoch):
+                    path.unlink(missing_ok=True)
+
+    def _path(self, epoch: int) -> Path:
+        return self.folder / f"epoch-{epoch:08d}.eqx"
 
     def latest(
         self, like: PyTree, at_most: int, config: Mapping[str, object]

@@ -196,6 +196,7 @@ def _updates(
             checkpoints.save(epoch, state, config)
         raise
     write_whole(folder.policy, encode(algorithm.policies(state), config=config))
+    checkpoints.keep_only(epoch)
     folder.write_summary(_summary(job, lines, folder.read_config().provenance.get("started", "")))
 
 

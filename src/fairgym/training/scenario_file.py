@@ -7,13 +7,16 @@ from typing import Any
 
 from fairgym.config.differences import words
 from fairgym.config.files import describe, import_listed, read_config_file
-from fairgym.config.text import field_name
+from fairgym.config.settings import checked, environment_settings
+from fairgym.config.text import by_field
 from fairgym.core import FairgymError, check_shape
+from fairgym.policies.fixed import TAKES
 from fairgym.training.scenarios import Scenario, default_baseline, make_checked, pairs_of
 from fairgym.utils.changes import unknown
 from fairgym.utils.files import require_path
+from fairgym.utils.registry import environments
 
-EPISODES = 32
+EPISODES, MOST_EPISODES = 32, 1_000_000
 _SECTIONS = ("environment_args", "params", "fixed")
 _OWN = ("baseline", *_SECTIONS)
 _TOP = ("environment", "reference", "episodes", "seed", "scenarios", *_OWN)
@@ -64,29 +67,31 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         raise FairgymError(
             f"scenarios in {path} must be names of scenarios with their changes, got {got}"
         )
-    for key, value in given.items():
-        if value is not None and key != "environment_args":
-            file[key] = value
     for key in ("environment", "reference"):
         if not isinstance(file.get(key), str | None):
             raise FairgymError(f"{key} in {path} must be a name, got {file[key]!r}")
+    # also where they are overridden
+    if file.get("environment"):
+        environments.get(file["environment"])
+    for key, most in (("episodes", MOST_EPISODES), ("seed", 2**32 - 1)):
+        if key in file:
+            check_shape(key, file[key], int(key == "episodes"), most)
+    overriding = given.pop("environment_args", None) or {}
+    file |= {key: value for key, value in given.items() if value is not None}
     if not file.get("environment"):
         raise FairgymError(
             f"environment is not given; set it in {path} or give its name to the command"
         )
     environment = file["environment"]
-    common = Scenario("common to all", **_fields(file, f"{path}"))
-    overriding = given.get("environment_args") or {}
+    common = Scenario("common to all", **_fields(file, f"{path}", environment))
     scenarios = []
     for name, content in several.items():
         where = f"scenario {name!r} in {path}"
-        if not isinstance(name, str):
-            raise FairgymError(f"the name of {where} must be a text, got {describe(name)}")
         if content is not None and not isinstance(content, Mapping):
             raise FairgymError(f"{where} must have {', '.join(_OWN)}, got {describe(content)}")
-        content = {field_name(key): value for key, value in (content or {}).items()}
+        content = by_field(content or {}, f" in {where}")
         _check_keys(content, _OWN, where)
-        own = Scenario(name, **_fields(content, where))
+        own = Scenario(name, **_fields(content, where, environment))
         scenarios.append(_on_top(own, common, overriding))
     reference = file.get("reference")
     if reference is None:
@@ -100,7 +105,7 @@ def read_scenarios(path: str | Path, **given: Any) -> Plan:
         environment,
         tuple(scenarios),
         reference,
-        check_shape("episodes", file.get("episodes", EPISODES), 1, 1_000_000),
+        check_shape("episodes", file.get("episodes", EPISODES), 1, MOST_EPISODES),
         check_shape("seed", file.get("seed", 0), 0, 2**32 - 1),
     )
 
@@ -112,7 +117,7 @@ def read_keys(path: str | Path) -> dict[str, Any]:
         FairgymError: If the file cannot be read, or a module cannot be imported.
     """
     require_path(path, "scenarios")
-    file = {field_name(key): value for key, value in read_config_file(Path(path)).items()}
+    file = by_field(read_config_file(Path(path)), f" in {path}")
     import_listed(file)
     return file
 
@@ -128,8 +133,11 @@ def _on_top(own: Scenario, common: Scenario, overriding: Mapping[str, object]) -
     )
 
 
-def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the fields of a scenario; an empty section counts as not given."""
+def _fields(content: Mapping[str, Any], where: str, environment: str) -> dict[str, Any]:
+    """Return the fields of a scenario; an empty section counts as not given.
+
+    Arguments of the environment are checked here, since flags may override them.
+    """
     found = {key: content[key] for key in _OWN if content.get(key) is not None}
     if not isinstance(found.get("baseline", ""), str):
         raise FairgymError(f"baseline of {where} must be a name, got {found['baseline']!r}")
@@ -138,9 +146,16 @@ def _fields(content: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise FairgymError(
                 f"{key} of {where} must be names with values, got {describe(found[key])}"
             )
-    arguments = found.get("environment_args", {})
-    if arguments:
-        found["environment_args"] = {field_name(name): value for name, value in arguments.items()}
+    for agent, value in found.get("fixed", {}).items():
+        parts = [*value.values()] if isinstance(value, Mapping) else value
+        if any(isinstance(part, bool) for part in (parts if isinstance(parts, list) else [parts])):
+            raise FairgymError(f"{agent} in fixed of {where} must be {TAKES}, got {value!r}")
+    if arguments := found.get("environment_args"):
+        try:
+            settings = environment_settings(environment)
+            found["environment_args"] = checked(settings, by_field(arguments))
+        except FairgymError as error:
+            raise FairgymError(f"environment_args of {where}: {error}") from error
     return found
 
 

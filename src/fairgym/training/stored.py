@@ -2,17 +2,15 @@
 
 import dataclasses
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairgym.config.files import describe, parse_json
+from fairgym.config.files import describe, import_of_run, parse_json, rule_modules
 from fairgym.config.run_config import RunConfig, check_fields, registered
 from fairgym.core import FairgymError
 from fairgym.utils.files import read_regular
-from fairgym.utils.plugins import import_plugin
 
 FORMAT = "fairgym-run-1"
 LARGEST = 2**24  # bytes
@@ -79,11 +77,11 @@ def read_config(path: Path) -> Stored:
     except FairgymError as error:
         raise FairgymError(f"{path} is damaged: {error}") from error
     config = RunConfig(**content)
-    _import(imports, config, path.parent)
+    _import(imports, config, path)
     return Stored(config, version, provenance, tuple(imports))
 
 
-def _import(modules: Sequence[str], config: RunConfig, folder: Path) -> None:
+def _import(modules: Sequence[str], config: RunConfig, path: Path) -> None:
     """Import the modules of a run, but not from its own folder, which others may have made.
 
     Modules of its rules are imported too, so that they are not searched for there later.
@@ -91,22 +89,18 @@ def _import(modules: Sequence[str], config: RunConfig, folder: Path) -> None:
     Raises:
         FairgymError: If a module cannot be imported and the run needs something from it.
     """
-    made_by = folder
-    while made_by.name == ".replacement" or re.fullmatch(r"seed-\d+", made_by.name):
-        made_by = made_by.parent
-    for agent, rule in config.fixed.items():
-        if isinstance(rule, str) and ":" in rule:
-            try:
-                import_plugin(rule.partition(":")[0], outside=made_by)
-            except FairgymError as error:
-                raise FairgymError(
-                    f"{folder} needs the rule {rule!r} of {agent!r}, but {error}"
-                ) from error
+    folder = path.parent
+    for agent, module in rule_modules(config.fixed).items():
+        try:
+            import_of_run(module, path)
+        except FairgymError as error:
+            raise FairgymError(
+                f"{folder} needs the rule {config.fixed[agent]!r} of {agent!r}, but {error}"
+            ) from error
     reasons = []
     for module in modules:
         try:
-            if module != "__main__":
-                import_plugin(module, outside=made_by)
+            import_of_run(module, path)
         except FairgymError as error:
             reasons.append(str(error))
     missing = [

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 from fairgym.core.errors import FairgymError
 
-_PERCENT = re.compile(r"[+-]\d+(\.\d*)?%")
+_PERCENT = re.compile(r"[+-]\d+(\.\d*)?%", re.ASCII)
 _SIMILAR, _TIE = 0.7, 0.05  # least similarity of a suggestion, and largest distance to the best
 
 
@@ -32,6 +32,8 @@ def read_number(text: str) -> float:
         >>> read_number("0.2"), read_number("20%"), read_number("=20%")
         (0.2, 0.2, 0.2)
     """
+    if not text.isascii():
+        raise ValueError("digits of other scripts")
     number = text.strip().removeprefix("=")
     return float(number[:-1]) / 100.0 if number.endswith("%") else float(number)
 
@@ -90,7 +92,10 @@ def did_you_mean(name: object, known: Iterable[str], what: str = "") -> str:
         "; did you mean 'beds_at_start'?"
     """
     wanted, spelled = slug(name), {slug(one): one for one in known}
-    scores = {one: difflib.SequenceMatcher(None, one, wanted).ratio() for one in spelled}
+    matcher, scores = difflib.SequenceMatcher(b=wanted), {}  # which prepares a long name once
+    for one in spelled:
+        matcher.set_seq1(one)
+        scores[one] = matcher.ratio()
     least = max(_SIMILAR, max(scores.values(), default=0.0) - _TIE)
     near = sorted((one for one in scores if scores[one] >= least), key=lambda one: -scores[one])
     near = near or [one for one in spelled if wanted in re.split(r"[_.]", one)]

@@ -1,5 +1,7 @@
 """Gini, Theil and top shares, against plain loops and the bootstrap."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def made(rows=2000, persons=300, seed=0):
     }
 
 
-def rows_of(table, **roles):
+def rows_of(table, **roles) -> Any:
     given = Roles(**{"decision": "ok", "groups": ("sex",)} | roles)
     found = concentration(read_decisions(table, given), given)
     return {(row["of"], row["over"]): row for part in found for row in part.rows}, found

@@ -1,5 +1,7 @@
 """Outcomes of the accepted, calibration, and error rates that need outcomes of the refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def made(rows=3000, seed=0):
     return {"ok": ok.astype(int), "sex": sex, "score": score, "paid": good}
 
 
-def parts_of(table, **roles):
+def parts_of(table, **roles) -> Any:
     given = Roles(**{"decision": "ok", "groups": ("sex",), "outcome": "paid"} | roles)
     return {part.name: part for part in outcomes(read_decisions(table, given), given)}
 

@@ -8,18 +8,18 @@ import pytest
 
 from fairgym.audit import Roles, read_decisions
 from fairgym.audit.examples import example_config
-from fairgym.audit.over_time import over_time
+from fairgym.audit.groups import sides_of
+from fairgym.audit.over_time import course_of, over_time, series_by
 from fairgym.audit.parts import number_of
 from fairgym.audit.schemes import computed, trace_of
 from fairgym.audit.scored import RateSoFar
-from fairgym.audit.series import gap_series, series_of, spread_of
-from fairgym.audit.sides import sides_of
 from fairgym.audit.trends import change_point, trend
-from fairgym.audit.waits import first_waits, survival
+from fairgym.audit.waits import first_waits, survival, waits
 from fairgym.audit.write import read_config
 from fairgym.fairness.aggregations import RelaxedParity
 from fairgym.fairness.schemes import Scheme
 from fairgym.statistics.proportions import Shares, difference_interval, ratio_interval
+from fairgym.statistics.series import spread_of
 
 
 def made(rows=4000, periods=6, groups=3, gap=0.0, seed=0, persons=0):
@@ -126,10 +126,10 @@ def test_sums_over_periods_allow_for_persons(no_schemes):
 
 def test_the_trend_is_a_weighted_line(repeated):
     _, decisions, roles, _ = repeated
-    series = series_of(decisions, "g", roles)
+    series = series_by(decisions, "g", roles)
     side = next(iter(sides_of(decisions, "g", roles)))
     assert series
-    course = gap_series(decisions, series, side, roles, 3)
+    course = course_of(decisions, series, side, roles, 3)
     row = trend(course, tuple("012345"), roles)
     weights = 1 / spread_of(course.ours, course.theirs)
     slope = np.polyfit(np.arange(6), course.gap, 1, w=weights)[0]
@@ -219,7 +219,7 @@ def test_equal_groups_are_not_told_to_have_a_gap(repeated):
         decisions, roles, parts = parts_of(made(seed=seed))
         rows = {row["scheme"]: row for row in parts["schemes"].rows}
         zero += rows["long_term_parity"]["high"] == 0.0
-        series = series_of(decisions, "g", roles)
+        series = series_by(decisions, "g", roles)
         assert series and series.drawn is not None
         drawn = trace_of(series.drawn[:, 0], series.drawn[:, 1])
         scores, _ = jax.vmap(scheme.of_trace)(drawn)
@@ -247,7 +247,7 @@ def test_long_series_without_ids_are_drawn_in_blocks():
     table = made(3000, periods=24, groups=2, gap=0.1)
     decisions, roles, parts = parts_of(table)
     assert any("blocks of 3 periods" in text for text in parts["gaps_over_time"].limits)
-    series = series_of(decisions, "g", roles)
+    series = series_by(decisions, "g", roles)
     assert series and series.kind == "blocks" and series.drawn is not None
     pairs = {tuple(pair) for pair in np.stack([series.n, series.favourable]).reshape(2, -1).T}
     drawn = {tuple(pair) for pair in series.drawn[0].reshape(2, -1).T}
@@ -284,7 +284,7 @@ def test_small_cells_are_not_shown_and_other_tables_have_no_series(no_schemes):
 
 
 def test_waits_are_those_of_a_loop(repeated):
-    table, decisions, _, parts = repeated
+    table, decisions, roles, _ = repeated
     row, wait, ended = first_waits(decisions.person, decisions.periods.codes, decisions.favourable)
     order = np.lexsort((np.arange(4000), table["t"]))
     expected = {}
@@ -298,7 +298,9 @@ def test_waits_are_those_of_a_loop(repeated):
         until = 5 if good is None else table["t"][good]
         expected[refused] = (until - table["t"][refused], good is not None)
     assert dict(zip(row, zip(wait, ended, strict=True), strict=True)) == expected
-    for one in parts["waits"].rows:
+    (part,) = waits(decisions, roles)
+    assert len(part.rows) == 3
+    for one in part.rows:
         own = table["g"][row] == one["group"]
         assert one["refused"] == own.sum() and one["later_favourable"] == ended[own].sum()
 

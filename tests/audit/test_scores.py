@@ -1,5 +1,7 @@
 """Standardised differences of scores, and ratios at every cut score."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ def made(rows=1200, gap=0.4, spread=0.9):
     return {"ok": (score > 0).astype(int), "sex": sex, "score": score, "id": np.arange(rows)}
 
 
-def parts_of(table, **roles):
+def parts_of(table, **roles) -> Any:
     given = Roles(**{"decision": "ok", "groups": ("sex",), "score": "score"} | roles)
     return {part.name: part for part in scores(read_decisions(table, given), given)}
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairgym.audit.columns import Codes
+from fairgym.audit.groups import Side, left_out, sides_of
 from fairgym.audit.parts import Cell, Column, Part, number_of
 from fairgym.audit.regression import regression
 from fairgym.audit.roles import Roles
-from fairgym.audit.sides import Side, left_out, sides_of
 from fairgym.audit.table import Decisions
 from fairgym.results.numbers import Estimate, number_told, told
 from fairgym.statistics.clusters import correlations, effective_shares

@@ -4,10 +4,9 @@ import dataclasses
 
 import numpy as np
 
-from fairgym.audit.groups import compared
+from fairgym.audit.groups import Side, compared, sides_of
 from fairgym.audit.parts import Cell, Column, Part, number_of
 from fairgym.audit.roles import Roles
-from fairgym.audit.sides import Side, sides_of
 from fairgym.audit.table import Decisions
 from fairgym.results.numbers import Estimate, number, number_told, told
 from fairgym.statistics.clusters import correlations, effective_shares

@@ -2,23 +2,12 @@
 
 import numpy as np
 
+from fairgym.audit.groups import MOST, Side, compared, sides_of
 from fairgym.audit.parts import Cell, Column, Part, number_of
 from fairgym.audit.roles import Roles
 from fairgym.audit.schemes import schemes
-from fairgym.audit.series import (
-    BLOCKS,
-    UNITS,
-    GapSeries,
-    Series,
-    block_length,
-    gap_series,
-    normal_half,
-    series_of,
-)
-from fairgym.audit.sides import Side, sides_of
 from fairgym.audit.table import Decisions
 from fairgym.audit.trends import trend
-from fairgym.audit.waits import waits
 from fairgym.results.numbers import Estimate, number_in, number_told, told
 from fairgym.statistics.clusters import effective_shares
 from fairgym.statistics.proportions import (
@@ -27,16 +16,28 @@ from fairgym.statistics.proportions import (
     ratio_interval,
     wilson_interval,
 )
+from fairgym.statistics.series import (
+    BLOCKS,
+    UNITS,
+    GapSeries,
+    Resampling,
+    Rows,
+    Series,
+    block_length,
+    gap_series,
+    normal_half,
+    series_of,
+)
 
 LONG, WINDOW, LONG_WINDOW = 36, 3, 12  # periods: a long series, and the windows
 
 
 def over_time(decisions: Decisions, roles: Roles) -> list[Part]:
-    """Return rates and gaps by period, trends, schemes and waits; none without two periods."""
+    """Return rates and gaps by period, trends and schemes; none without two periods."""
     periods = decisions.periods
     if periods is None or len(periods.names) < 2:
         return []
-    found = {grouping: series_of(decisions, grouping, roles) for grouping in decisions.groupings}
+    found = {grouping: series_by(decisions, grouping, roles) for grouping in decisions.groupings}
     every = {grouping: one for grouping, one in found.items() if one is not None}
     if not every:
         return []
@@ -46,7 +47,7 @@ def over_time(decisions: Decisions, roles: Roles) -> list[Part]:
     findings: list[str] = []
     for grouping, series in every.items():
         for side in sides_of(decisions, grouping, roles):
-            course = gap_series(decisions, series, side, roles, window)
+            course = course_of(decisions, series, side, roles, window)
             gaps += _gap_rows(side, course, periods.names, roles, window)
             row = {**side.names} | trend(course, periods.names, roles)
             trends.append(row)
@@ -57,8 +58,43 @@ def over_time(decisions: Decisions, roles: Roles) -> list[Part]:
         _gaps_part(gaps, roles, window, limits),
         _trends_part(trends, roles, findings),
         *schemes(decisions, list(every.values()), roles),
-        *waits(decisions, roles),
     ]
+
+
+def series_by(decisions: Decisions, grouping: str, roles: Roles) -> Series | None:
+    """Return the series of a grouping's compared groups; None without two of them."""
+    periods, codes = decisions.periods, decisions.groupings[grouping]
+    used = np.flatnonzero(compared(decisions, grouping, roles))
+    if periods is None or len(used) < 2:
+        return None
+    if len(used) > MOST + 1:
+        largest = np.argsort(-codes.counts()[used], kind="stable")
+        used = np.sort(used[largest[: MOST + 1]])
+    names = [codes.names[group] for group in used]
+    place = np.full(len(codes.names) + 1, -1)
+    if roles.reference == "pooled":
+        place[:-1] = len(used)
+        names.append("")
+    place[used] = np.arange(len(used))
+    group, values = place[codes.codes], decisions.favourable
+    rows = Rows(values, periods.codes, group, decisions.weight, decisions.units)
+    size = len(periods.names)
+    return series_of(rows, grouping, tuple(names), size, roles.resamples, roles.seed)
+
+
+def course_of(
+    decisions: Decisions, series: Series, side: Side, roles: Roles, window: int
+) -> GapSeries:
+    """Return the gap of a group to its reference by period."""
+    codes = decisions.periods.codes if decisions.periods is not None else side.of_row
+    known = (codes >= 0) & (side.of_row >= 0)
+    cells = np.where(known, 2 * codes.astype(np.int64) + side.of_row, -1)
+    found = effective_shares(
+        decisions.favourable, cells, 2 * len(series.n), decisions.weight, decisions.units
+    )
+    settings = Resampling(roles.level, roles.resamples, roles.seed)
+    sides = (side.group, side.reference)
+    return gap_series(series, sides, (found[1::2], found[0::2]), window, settings)
 
 
 def window_of(periods: int) -> int:

@@ -11,7 +11,6 @@ from jaxtyping import Array
 from fairgym.audit.parts import Cell, Column, Part
 from fairgym.audit.roles import Roles
 from fairgym.audit.scored import NAMES, RateSoFar, named_schemes, schemes_of_persons
-from fairgym.audit.series import Series
 from fairgym.audit.table import Decisions
 from fairgym.core import Components
 from fairgym.fairness.aggregations import Aggregation, Last, Least, RelaxedParity
@@ -20,6 +19,7 @@ from fairgym.fairness.memories import Counter
 from fairgym.fairness.schemes import Scheme, StakeholderFirst, TimepointFirst
 from fairgym.fairness.tables import declared
 from fairgym.statistics.resampling import critical_value
+from fairgym.statistics.series import Series
 
 MOST_PERSONS = 4_000_000  # persons times periods
 PERSONS = "persons"

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from fairgym.audit.groups import Side, sides_of
 from fairgym.audit.parts import Cell, Column, Part, number_of
 from fairgym.audit.roles import Roles
-from fairgym.audit.sides import Side, sides_of
 from fairgym.audit.table import Decisions
 from fairgym.results.numbers import Estimate, interval, number
 from fairgym.statistics.clusters import effective_shares

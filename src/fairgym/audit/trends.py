@@ -4,8 +4,8 @@ import numpy as np
 
 from fairgym.audit.parts import Cell
 from fairgym.audit.roles import Roles
-from fairgym.audit.series import GapSeries, spread_of
 from fairgym.statistics.proportions import difference_interval, normal_quantile
+from fairgym.statistics.series import GapSeries, spread_of
 
 LEAST_TREND, LEAST_CHANGE = 3, 6  # known periods
 KEYS = (  # of the row, None where undefined

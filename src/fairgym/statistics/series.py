@@ -5,11 +5,6 @@ import functools
 
 import numpy as np
 
-from fairgym.audit.groups import compared
-from fairgym.audit.roles import Roles
-from fairgym.audit.sides import MOST, Side
-from fairgym.audit.table import Decisions
-from fairgym.statistics.clusters import effective_shares
 from fairgym.statistics.proportions import Shares, normal_quantile
 from fairgym.statistics.resampling import circular_blocks, critical_value, resampled_totals
 
@@ -46,51 +41,69 @@ class Series:
         """Number of compared groups."""
         return len(self.names) - (self.names[-1:] == ("",))
 
-    def totals(self, side: Side, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return totals (..., periods) of a group and of its reference, of totals by group."""
-        ours = totals[..., self.names.index(side.group)]
-        if side.reference in self.names:
-            return ours, totals[..., self.names.index(side.reference)]
+    def totals(
+        self, group: str, reference: str, totals: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return totals (..., periods) of a group and of its reference, of totals by group.
+
+        A reference that is no group is that of all other groups together.
+        """
+        ours = totals[..., self.names.index(group)]
+        if reference in self.names:
+            return ours, totals[..., self.names.index(reference)]
         return ours, totals.sum(axis=-1) - ours
 
 
-def series_of(decisions: Decisions, grouping: str, roles: Roles) -> Series | None:
-    """Return the series of a grouping; None without two groups to compare."""
-    periods, codes = decisions.periods, decisions.groupings[grouping]
-    used = np.flatnonzero(compared(decisions, grouping, roles))
-    if periods is None or len(used) < 2:
-        return None
-    if len(used) > MOST + 1:
-        largest = np.argsort(-codes.counts()[used], kind="stable")
-        used = np.sort(used[largest[: MOST + 1]])
-    names = [codes.names[group] for group in used]
-    place = np.full(len(codes.names) + 1, -1)
-    if roles.reference == "pooled":
-        place[:-1] = len(used)
-        names.append("")
-    place[used] = np.arange(len(used))
-    group = place[codes.codes]
-    rows = np.flatnonzero((group >= 0) & (periods.codes >= 0))
-    size, groups = len(periods.names), len(names)
-    cells = periods.codes[rows].astype(np.int64) * groups + group[rows]
-    weight, units = (
-        None if one is None else one[rows] for one in (decisions.weight, decisions.units)
-    )
-    values = decisions.favourable[rows]
-    w = np.ones(len(rows)) if weight is None else weight
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Rows of a table of decisions.
+
+    Attributes:
+        values: Zeros and ones, shape (rows,).
+        periods: Index of each row's period; -1 if unknown.
+        groups: Index of each row's group; -1 if unknown or left out.
+        weight: Weights of at least 0; None if all rows count alike.
+        units: Numbers of persons or clusters; None if all rows are independent.
+    """
+
+    values: np.ndarray
+    periods: np.ndarray
+    groups: np.ndarray
+    weight: np.ndarray | None = None
+    units: np.ndarray | None = None
+
+
+def series_of(
+    rows: Rows, grouping: str, names: tuple[str, ...], size: int, resamples: int, seed: int
+) -> Series:
+    """Count decisions by period and group, and resample them.
+
+    Args:
+        rows: The decisions.
+        grouping: Name of the grouping.
+        names: Names of the groups; a last one "" is for all further groups.
+        size: Number of periods.
+        resamples: Number of resamples.
+        seed: Seed of the resampling.
+    """
+    known, groups = np.flatnonzero((rows.groups >= 0) & (rows.periods >= 0)), len(names)
+    cells = rows.periods[known].astype(np.int64) * groups + rows.groups[known]
+    weight, units = (None if one is None else one[known] for one in (rows.weight, rows.units))
+    values = rows.values[known]
+    w = np.ones(len(known)) if weight is None else weight
     n, favourable = (
         np.bincount(cells, one, size * groups).reshape(size, groups) for one in (w, w * values)
     )
     kind = UNITS if units is not None else BLOCKS if size >= PERIODS_OF_BLOCKS else ROWS
     drawn = None
-    if 2 * roles.resamples * size * groups <= MOST_NUMBERS:
+    if 2 * resamples * size * groups <= MOST_NUMBERS:
         if kind == BLOCKS:
-            order = circular_blocks(size, block_length(size), roles.resamples, roles.seed)
+            order = circular_blocks(size, block_length(size), resamples, seed)
             drawn = np.stack([n[order], favourable[order]], axis=1)
         else:
-            given = (values, cells, size * groups, roles.resamples, roles.seed, weight, units)
-            drawn = resampled_totals(*given).reshape(roles.resamples, 2, size, groups)
-    return Series(grouping, tuple(names), n, favourable, kind, drawn)
+            given = (values, cells, size * groups, resamples, seed, weight, units)
+            drawn = resampled_totals(*given).reshape(resamples, 2, size, groups)
+    return Series(grouping, names, n, favourable, kind, drawn)
 
 
 def block_length(periods: int) -> int:
@@ -127,34 +140,47 @@ class GapSeries:
         return self.ours.rate - self.theirs.rate
 
 
+@dataclasses.dataclass(frozen=True)
+class Resampling:
+    """Settings of resampled series: confidence level, number of resamples, and seed."""
+
+    level: float
+    resamples: int
+    seed: int
+
+
 def gap_series(
-    decisions: Decisions, series: Series, side: Side, roles: Roles, window: int
+    series: Series,
+    sides: tuple[str, str],
+    shares: tuple[Shares, Shares],
+    window: int,
+    settings: Resampling,
 ) -> GapSeries:
     """Return the gap of a group by period.
 
     Args:
-        decisions: The decisions.
         series: Series of the grouping.
-        side: The group and its reference.
-        roles: Settings.
+        sides: Names of the group and of its reference.
+        shares: Their shares by period, with effective numbers.
         window: Number of periods of the sliding windows.
+        settings: Level, and the resampling.
     """
-    ours, theirs = _shares(decisions, side, len(series.n))
-    totals = [series.totals(side, one) for one in (series.n, series.favourable)]
+    ours, theirs = shares
+    totals = [series.totals(*sides, one) for one in (series.n, series.favourable)]
     numbers = [(ours.n, theirs.n), totals]
     drawn = None
     if series.drawn is not None and series.kind != BLOCKS:
-        drawn = [series.totals(side, series.drawn[:, place]) for place in (0, 1)]
+        drawn = [series.totals(*sides, series.drawn[:, place]) for place in (0, 1)]
     gap = ours.rate - theirs.rate
     if drawn is not None:
         noise = np.nan_to_num(_difference(drawn) - gap)
     else:
-        noise = _independent_noise(ours, theirs, series.kind, roles)
+        noise = _independent_noise(ours, theirs, series.kind, settings)
     if series.kind == UNITS and drawn is not None:
-        c = critical_value(noise, roles.level)
-        band_level = max(_coverage(c), roles.level)
+        c = critical_value(noise, settings.level)
+        band_level = max(_coverage(c), settings.level)
     else:
-        band_level = roles.level ** (1.0 / max(int(np.isfinite(gap).sum()), 1))
+        band_level = settings.level ** (1.0 / max(int(np.isfinite(gap).sum()), 1))
 
     def summed(width: int) -> tuple[Shares, Shares, np.ndarray]:
         sides = []
@@ -171,7 +197,7 @@ def gap_series(
         return sides[0], sides[1], error
 
     return GapSeries(
-        ours, theirs, noise, summed(0), summed(window), roles.level, min(band_level, 1.0 - 1e-12)
+        ours, theirs, noise, summed(0), summed(window), settings.level, min(band_level, 1.0 - 1e-12)
     )
 
 
@@ -183,17 +209,6 @@ def spread_of(ours: Shares, theirs: Shares) -> np.ndarray:
         p = (np.nan_to_num(one.rate) * n + 1.0) / (n + 2.0)
         parts.append(p * (1.0 - p) / (n + 2.0))
     return np.sqrt(parts[0] + parts[1])
-
-
-def _shares(decisions: Decisions, side: Side, periods: int) -> tuple[Shares, Shares]:
-    """Shares of both sides by period, with effective numbers."""
-    codes = decisions.periods.codes if decisions.periods is not None else np.zeros(0, np.int32)
-    known = (codes >= 0) & (side.of_row >= 0)
-    cells = np.where(known, 2 * codes.astype(np.int64) + side.of_row, -1)
-    found = effective_shares(
-        decisions.favourable, cells, 2 * periods, decisions.weight, decisions.units
-    )
-    return found[1::2], found[0::2]
 
 
 def _difference(totals: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -213,7 +228,7 @@ def _sums(values: np.ndarray, width: int) -> np.ndarray:
     return found
 
 
-def _independent_noise(ours: Shares, theirs: Shares, kind: str, roles: Roles) -> np.ndarray:
+def _independent_noise(ours: Shares, theirs: Shares, kind: str, settings: Resampling) -> np.ndarray:
     """Noise of the gaps without resampled persons: blocks of residuals from a line, or normal."""
     gap, spread = ours.rate - theirs.rate, spread_of(ours, theirs)
     known = np.isfinite(gap)
@@ -231,11 +246,11 @@ def _independent_noise(ours: Shares, theirs: Shares, kind: str, roles: Roles) ->
         )
         residual = np.where(known, (np.nan_to_num(gap) - line) / spread, 0.0)
         residual *= np.sqrt(known.sum() / (known.sum() - 2.0))
-        order = circular_blocks(len(gap), block_length(len(gap)), roles.resamples, roles.seed)
+        order = circular_blocks(len(gap), block_length(len(gap)), settings.resamples, settings.seed)
         noise = residual[order] * spread
     else:
-        rng = np.random.default_rng(roles.seed)
-        noise = rng.normal(size=(roles.resamples, len(gap))) * spread
+        rng = np.random.default_rng(settings.seed)
+        noise = rng.normal(size=(settings.resamples, len(gap))) * spread
     return np.where(known, noise, 0.0)
 
 

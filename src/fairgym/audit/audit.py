@@ -14,6 +14,7 @@ from fairgym.audit.rates import rates
 from fairgym.audit.roles import Roles
 from fairgym.audit.scores import scores
 from fairgym.audit.table import Decisions, read_decisions
+from fairgym.audit.waits import waits
 
 Chapter = Callable[[Decisions, Roles], list[Part]]
 CHAPTERS: Sequence[Chapter] = (
@@ -23,6 +24,7 @@ CHAPTERS: Sequence[Chapter] = (
     outcomes,
     scores,
     over_time,
+    waits,
     concentration,
 )
 

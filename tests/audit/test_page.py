@@ -6,14 +6,16 @@ import re
 import shlex
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from decided import decisions_table
+from matplotlib.patches import Rectangle
 
 from fairgym.audit import Column, Part, Roles, audit
 from fairgym.audit.examples import example_config, example_names
 from fairgym.audit.figures import figures_of
 from fairgym.audit.page import command, four_numbers, page
-from fairgym.audit.parts import cell_text
+from fairgym.audit.parts import cell_text, number_of
 from fairgym.audit.write import document, read_config
 from fairgym.cli.audit import AuditFlags, _asked
 from fairgym.cli.parsing import parse
@@ -172,9 +174,27 @@ def test_crossed_groups_below_the_minimum_are_grey():
     titles = re.findall(r"<title>(.*?)</title>", drawing)
     assert len(titles) == len(crossed)
     shown = next(row for row in crossed if not row["note"])
-    assert any(
-        f"{100 * shown['rate']:.1f} [" in one and f"{shown['n']:,} dec" in one for one in titles
-    )
+    told = f"{100.0 * number_of(shown, 'rate'):.1f} ["
+    assert any(told in one and f"{shown['n']:,} decisions" in one for one in titles)
+
+
+def test_a_gap_falls_to_what_is_left_of_it():
+    sides = {"grouping": "sex", "group": "f", "reference": "m", "method": "strata"}
+    steps = {"raw gap": -0.2, "age": -0.15, "checks": 0.01, "left": -0.06}
+    rows = [sides | {"step": step, "difference": value} for step, value in steps.items()]
+    columns = [Column("step", "part"), Column("difference", "gap", "points", (), signed=True)]
+    roles = Roles(decision="ok", groups=("sex",))
+    (one,) = figures_of(Part("accounted", "Accounted", "", rows, columns), roles).values()
+    assert one.heading == "By sex: f − m, strata: of −20.0 points, −6.00 are left"
+    bars = [bar for bar in one.figure.axes[0].patches if isinstance(bar, Rectangle)]
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars]
+    assert np.allclose(ends, [(0, -20), (-5, -20), (-6, -5), (0, -6)])
+    adjusted = [sides | {"difference": -0.2, "low": -0.3, "high": -0.1, "n": 9}]
+    columns = [Column("difference", "gap", "points", ("low", "high"), signed=True)]
+    (one,) = figures_of(Part("adjusted", "Adjusted", "", adjusted, columns), roles).values()
+    assert one.heading == "f − m: strata −20.0 points"
+    drawing = inline_svg(one.figure, "a", "A", words=True)
+    assert "f − m, strata: −20.0 [−30.0, −10.0], 9 decisions" in drawing
 
 
 def test_figures_are_drawn_by_the_columns_of_a_table():

@@ -1,6 +1,7 @@
 """The page of an audit: one file that opens offline, prints, and can be read without its script."""
 
 import dataclasses
+import itertools
 import json
 import math
 import shlex
@@ -32,6 +33,7 @@ from fairgym.results.numbers import Estimate, interval, number_in, number_told
 MOST_SENTENCES = 6  # of limits and of findings, that stand first
 MOST_OPEN = 30  # rows of a table that is not folded
 MOST_ROWS = 500  # rows of a table; its CSV file has all
+NAMING = ("group", "reference", "other", "method", "period", "cut")  # columns that name a row
 _LISTS = {"groups": "--group", "legit": "--legit"}
 _PAIRS = {"decision": "favourable", "outcome": "good"}
 
@@ -177,7 +179,11 @@ def _table(part: Part) -> str:
     rows = [[estimate_cell(cell) for cell in row] for row in shown.rows[:MOST_ROWS]]
     if head[0] == "by" and len(head) > MOST_COLUMNS:  # no column of its own in a wide table
         head, rows = head[1:], [line for row in rows for line in ([f"By {row[0]}"], row[1:])]
-    text = table(head, rows, "results sortable")
+    named = {one.heading for one in part.columns if one.key in NAMING}
+    names = len(
+        list(itertools.takewhile(named.__contains__, shown.head[len(shown.head) - len(head) :]))
+    )
+    text = table(head, rows, "results sortable", headings=max(1, names))
     if len(shown.rows) > MOST_ROWS:
         text += noted(f"The first {MOST_ROWS} of {len(shown.rows):,} rows; the CSV file has all.")
     return fold(f"All {len(part.rows):,} rows", text) if len(shown.rows) > MOST_OPEN else text

@@ -1,9 +1,12 @@
 """The page of an audit: one file, whose numbers are those of the JSON document."""
 
 import dataclasses
+import html
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
@@ -23,6 +26,8 @@ from fairgym.report.one_file import SCRIPT
 from fairgym.report.svg import inline_svg
 
 EVIL = "<script>alert(1)</script>"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -162,6 +167,47 @@ def test_the_script_is_small_and_asks_nobody():
     assert len(script.encode()) < 10_000
     assert not re.search(r"https?:|fetch\(|XMLHttp|import\b|innerHTML|eval\(", script)
     assert "</" not in script
+
+
+TRY = """<script>
+const one = (selector) => document.querySelector(selector), found = [];
+const mark = one("[data-tip]"), box = mark.getBoundingClientRect();
+const at = { bubbles: true, clientX: box.x, clientY: box.y };
+mark.dispatchEvent(new PointerEvent("pointermove", at));
+found.push(one("#tip").hidden, one("#tip").textContent);
+const table = one("#rates ~ .scroll table"), sort = table.querySelectorAll("thead button")[2];
+const names = () => [...table.rows].map((row) => row.cells[0].textContent);
+sort.click(); found.push(names());
+sort.click(); found.push(names());
+found.push(document.querySelectorAll("a[download] + button").length, one("#save").textContent);
+document.body.dataset.found = JSON.stringify(found);
+</script></body>"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+def test_the_script_shows_values_sorts_and_copies(tmp_path):
+    table = {"ok": [1, 1, 1, 0] * 150 + [1, 0] * 100, "who": ["a"] * 600 + ["b"] * 200}
+    found = audit(table, Roles(decision="ok", groups=("who",)))
+    path = tmp_path / "page.html"
+    path.write_text(page(found).replace("</body>", TRY), encoding="utf-8")
+    call = [
+        str(BROWSER),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--dump-dom",
+        path.as_uri(),
+    ]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=True)
+    hidden, tip, down, up, copies, save = json.loads(
+        html.unescape(re.findall(r'data-found="(.*?)"', done.stdout)[0])
+    )
+    low, high = (100.0 * number_of(found.part("rates").rows[0], end) for end in ("low", "high"))
+    assert not hidden and tip == f"a: 75.0 [{low:.1f}, {high:.1f}], 600 decisions"
+    assert [name for name in down if name in "ab"] == ["a", "b"]
+    assert [name for name in up if name in "ab"] == ["b", "a"]
+    assert copies == sum(1 for part in found.parts if part.rows) and save == "Save audit.json"
 
 
 def test_crossed_groups_below_the_minimum_are_grey():

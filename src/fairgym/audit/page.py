@@ -186,7 +186,7 @@ def _table(part: Part) -> str:
     text = table(head, rows, "results sortable", headings=max(1, names))
     if len(shown.rows) > MOST_ROWS:
         text += noted(f"The first {MOST_ROWS} of {len(shown.rows):,} rows; the CSV file has all.")
-    return fold(f"All {len(part.rows):,} rows", text) if len(shown.rows) > MOST_OPEN else text
+    return fold(f"All {len(part.rows):,} rows", text) if len(part.rows) > MOST_OPEN else text
 
 
 def _csv(part: Part) -> str:

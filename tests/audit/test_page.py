@@ -259,4 +259,20 @@ def test_figures_are_drawn_by_the_columns_of_a_table():
     assert drawing.count("<title>") == len(rows)
     assert "<title>f, 1997: −5.00 [−20.0, +10.0]</title>" in drawing
     assert drawing.count('data-series="f"') == 2 + 1 + 6, "bands, line, points"
+    cuts = [
+        {"grouping": "sex", "group": "f", "reference": "m", "cut": float(x), "ratio": x / 10}
+        | {"ratio_low": 0.1, "ratio_high": 0.9}
+        for x in range(3, 8)
+    ]
+    columns = [
+        Column("cut", "cut score"),
+        Column("ratio", "ratio", "", ("ratio_low", "ratio_high")),
+    ]
+    (one,) = figures_of(Part("cut_scores", "Cuts", "", cuts, columns), roles).values()
+    assert one.heading == "Lowest: f − m at 3, 0.30; highest: f − m at 7, 0.70"
+    measures = [
+        {"grouping": "sex", "group": "f", "measure": "TPR", "rate": 0.5, "low": 0, "high": 1}
+    ]
+    columns = [Column("rate", "rate", "share", ("low", "high"))]
+    assert figures_of(Part("error_rates", "Error rates", "", measures, columns), roles) == {}
     assert figures_of(Part("data", "Data", "", [{"what": "rows", "number": 3}]), roles) == {}

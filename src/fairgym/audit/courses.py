@@ -15,6 +15,7 @@ from fairgym.report.drawn import keep, mark
 MOST_LINES = 7  # in a panel
 MOST_PANELS = 8  # of a waterfall
 MOST_POINTS = 600  # of a line, that have marks of their own
+AXES = {"period": "period", "cut": "cut score", "bin": "score"}  # keys of what runs along x
 OUTER = ("band_low", "band_high")  # limits that hold for all periods together
 
 
@@ -30,7 +31,6 @@ def lines_figure(rows: Rows, axis: str, column: Column) -> Figure:
     """
     every = by_grouping(rows)
     figure, panels = style.panels(len(every), 1, 2.6, width=WIDTH)
-    factor = 100.0 if column.unit in ("share", "points") else 1.0
     for panel, (grouping, own) in zip(panels, every.items(), strict=True):
         names = list(dict.fromkeys(row[axis] for row in own))
         numeric = all(isinstance(name, int | float) for name in names)
@@ -38,9 +38,8 @@ def lines_figure(rows: Rows, axis: str, column: Column) -> Figure:
         for place, name in enumerate(lines):
             of = [row for row in own if _series(row) == name]
             x = [number_of(row, axis) if numeric else names.index(row[axis]) for row in of]
-            _line(
-                panel, of, np.array(x, float), column, factor, name, style.one_of(place, len(lines))
-            )
+            look = style.one_of(place, len(lines))
+            _line(panel, of, np.array(x, float), axis, column, look)
         if not numeric:
             shown = np.unique(
                 np.linspace(0, len(names) - 1, min(len(names), 8)).round().astype(int)
@@ -52,7 +51,7 @@ def lines_figure(rows: Rows, axis: str, column: Column) -> Figure:
         panel.set_ylabel(column.heading)
         if len(lines) > 1:
             panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-    panels[-1].set_xlabel(axis)
+    panels[-1].set_xlabel(AXES[axis])
     return figure
 
 
@@ -103,6 +102,11 @@ def _ends(bar: Any) -> tuple[float, float]:
     return start, start + float(bar.get_width())
 
 
+def axis_text(value: Cell) -> str:
+    """Return a period, or a score."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def comparisons(rows: Rows) -> dict[str, Rows]:
     """Return the rows of each comparison by its name, the first ones if there are many."""
     found: dict[str, list[Mapping[str, Cell]]] = {}
@@ -115,12 +119,13 @@ def _line(
     panel: Axes,
     rows: Rows,
     x: np.ndarray,
+    axis: str,
     column: Column,
-    factor: float,
-    name: str,
     look: dict[str, Any],
 ) -> None:
-    """Draw one group's line with its bands, and a point per period if they are few."""
+    """Draw one group's line with its bands, and points if they are few."""
+    factor = 100.0 if column.unit in ("share", "points") else 1.0
+    name = _series(rows[0])
     keys = (column.key, *column.limits, *(OUTER if OUTER[0] in rows[0] else ()))
     value, *bands = (
         factor * np.array([number_of(row, key) for row in rows], float) for key in keys
@@ -133,7 +138,7 @@ def _line(
     (line,) = panel.plot(x, value, label=short(name), **look)
     mark(line, series=name)
     for place, row in enumerate(rows):
-        when = row.get("period", row.get("cut"))
+        when = axis_text(row[axis])
         keep(panel, name, str(when), value[place], *(band[place] for band in bands[:2]))
         if len(rows) <= MOST_POINTS and np.isfinite(value[place]):
             (dot,) = panel.plot(x[place], value[place], "o", color=look["color"], ms=4)

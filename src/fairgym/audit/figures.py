@@ -2,7 +2,7 @@
 
 import math
 
-from fairgym.audit.courses import OUTER, comparisons, lines_figure, waterfall
+from fairgym.audit.courses import AXES, OUTER, axis_text, comparisons, lines_figure, waterfall
 from fairgym.audit.forests import (
     MOST,
     Rows,
@@ -29,7 +29,7 @@ def figures_of(part: Part, roles: Roles) -> dict[str, Captioned]:
     found: dict[str, Captioned] = {}
     if "grouping" not in keys:
         return found
-    axis = next((key for key in ("period", "cut") if key in keys), "")
+    axis = next((key for key in AXES if key in keys), "")
     if axis:
         found = _along(part, axis, level)
     elif {"step", "difference"} <= keys:
@@ -39,7 +39,9 @@ def figures_of(part: Part, roles: Roles) -> dict[str, Captioned]:
         )
         drawn = waterfall(part.rows, column_of(part, "difference"))
         found[part.name] = Captioned(drawn, _left(part.rows), about)
-    elif {"group", "rate", "low", "high"} <= keys and part.name.endswith("rates"):
+    elif "measure" in keys:  # several rates in one table
+        return found
+    elif any(one.key == "rate" and one.limits for one in part.columns):
         found = _rates(part, level)
     elif {"difference", "ratio", "reference"} <= keys:
         about = (
@@ -47,11 +49,11 @@ def figures_of(part: Part, roles: Roles) -> dict[str, Captioned]:
             " solid line there is no gap." + " The dotted line is the profile's." * bool(roles.line)
         )
         found[part.name] = Captioned(gaps_figure(part, roles.line), _widest(part.rows), about)
-    elif {"difference", "low", "high"} <= keys and {"other", "method"} & keys:
+    elif {"difference", "low", "high"} <= keys and {"other", "reference"} & keys:
         about = f"A point is a difference of rates, and the line its {level} interval."
         if "other" in keys:
             about += " The intervals hold for all pairs of a column together."
-        seen = _widest(part.rows) if "other" in keys else _methods(part.rows)
+        seen = _methods(part.rows) if "method" in keys else _widest(part.rows)
         found[part.name] = Captioned(differences_figure(part), seen, about)
     if found and not axis and any(len(own) > MOST for own in by_grouping(part.rows).values()):
         first = found[part.name]
@@ -147,5 +149,7 @@ def _turn(rows: Rows, axis: str, key: str) -> str:
         who = sides_text(row, str) if "reference" in row else row.get("group", "")
         value = number_of(row, key)
         size = f"{number_in(value, unit)}{points}" if points else number_told(value, unit)
-        ends.append(f"{word}: {who} {'in' if axis == 'period' else 'at'} {row[axis]}, {size}")
+        ends.append(
+            f"{word}: {who} {'in' if axis == 'period' else 'at'} {axis_text(row[axis])}, {size}"
+        )
     return "; ".join(ends)

@@ -27,7 +27,7 @@ def rates_figure(rows: Rows, column: Column) -> Figure:
     every = by_grouping([row for row in rows if row.get("rate") is not None], "n")
     figure, panels = _stacked(every, 1)
     for panel, (grouping, own) in zip(panels, every.items(), strict=True):
-        names = [f"{short(row['group'])} ({row['n']:,})" for row in own]
+        names = [f"{short(row['group'])} ({number_of(row, 'n'):,.0f})" for row in own]
         _forest(panel, own, names, column, [f"{row['group']}" for row in own])
         style.set_title(panel, f"By {grouping}")
     for panel in panels:
@@ -105,7 +105,9 @@ def heat_map(rows: Rows, column: Column, across: str, down: str) -> Figure:
             alpha = 0.08 + 0.47 * shade if compared_row(row) else 1.0
             box = Rectangle((i - 0.48, j - 0.46), 0.96, 0.92, color=colour, alpha=alpha, lw=0)
             panel.add_patch(box)
-            text = cell_text(row, column) if row.get("rate") is not None else str(row["note"])
+            text = (
+                cell_text(row, column) if row.get("rate") is not None else str(row.get("note", ""))
+            )
             mark(box, f"{row['group']}: {text}{of_decisions(row)}")
             value = number_of(row, "rate") if row.get("rate") is not None else float("nan")
             written = f"{100.0 * value:.1f}%" if compared_row(row) else "few"

@@ -33,7 +33,15 @@ from fairgym.results.numbers import Estimate, interval, number_in, number_told
 MOST_SENTENCES = 6  # of limits and of findings, that stand first
 MOST_OPEN = 30  # rows of a table that is not folded
 MOST_ROWS = 500  # rows of a table; its CSV file has all
-NAMING = ("group", "reference", "other", "method", "period", "cut")  # columns that name a row
+NAMING = (
+    "group",
+    "reference",
+    "other",
+    "method",
+    "period",
+    "cut",
+    "bin",
+)  # columns that name a row
 _LISTS = {"groups": "--group", "legit": "--legit"}
 _PAIRS = {"decision": "favourable", "outcome": "good"}
 

@@ -41,9 +41,9 @@ def lines_figure(rows: Rows, axis: str, column: Column) -> Figure:
             look = style.one_of(place, len(lines))
             _line(panel, of, np.array(x, float), axis, column, look)
         if not numeric:
-            shown = np.unique(
-                np.linspace(0, len(names) - 1, min(len(names), 8)).round().astype(int)
-            )
+            room = 66 // (2 + max(len(str(name)) for name in names))  # for names side by side
+            places = np.linspace(0, len(names) - 1, min(len(names), 8, max(room, 2)))
+            shown = np.unique(places.round().astype(int))
             panel.set_xticks(shown, [str(names[one]) for one in shown])
         if column.signed or not column.unit:  # no difference, or a ratio of 1
             panel.axhline(float(not column.signed), color=style.MUTED, lw=1, zorder=1)

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -70,6 +71,26 @@ def test_a_folder_is_written_and_repeated_from_its_config(here, capsys):
     again = capsys.readouterr()
     assert "2,001 decisions" in again.out and "race" not in again.out.partition("Cannot")[0]
     assert "log.csv is not the file that out/audit.toml was written for" in again.err
+
+
+def test_a_page_is_written_with_the_folder_or_alone(here, capsys, monkeypatch):
+    assert main([*PLAIN.split(), "--out", "out"]) == 0
+    beside = Path("out/audit.html").read_text(encoding="utf-8")
+    assert beside.startswith("<!doctype html>") and "log.csv: decisions by sex and race" in beside
+    capsys.readouterr()
+    assert main([*PLAIN.split(), "--out", "pages/one.html"]) == 0
+    assert "wrote pages/one.html" in capsys.readouterr().err
+    assert [path.name for path in Path("pages").iterdir()] == ["one.html"]
+    assert Path("pages/one.html").read_text(encoding="utf-8") == beside
+    Path("folder.html").mkdir()
+    assert main([*PLAIN.split(), "--out", "folder.html"]) == 2
+    assert "folder.html" in capsys.readouterr().err
+    monkeypatch.delitem(sys.modules, "fairgym.audit.page")
+    monkeypatch.delitem(sys.modules, "fairgym.report.style", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main([*PLAIN.split(), "--out", "new"]) == 2
+    assert "matplotlib is not installed" in capsys.readouterr().err
+    assert not Path("new").exists()
 
 
 def test_a_condition_ends_with_code_3(here, capsys):

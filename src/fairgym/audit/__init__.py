@@ -1,7 +1,8 @@
 """Audits of logged decisions: rates and gaps between groups, with intervals, over time."""
 
-from fairgym.audit.audit import Audit, audit
+from fairgym.audit.audit import audit
 from fairgym.audit.parts import Column, Part
+from fairgym.audit.result import Audit
 from fairgym.audit.roles import Roles
 from fairgym.audit.table import Codes, Decisions, Source, read_decisions
 

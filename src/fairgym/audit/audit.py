@@ -1,16 +1,16 @@
 """An audit of logged decisions: all tables, what they show, and what cannot be concluded."""
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from fairgym.audit.adjusted import adjusted
 from fairgym.audit.concentration import concentration
 from fairgym.audit.gaps import gaps
 from fairgym.audit.outcomes import outcomes
 from fairgym.audit.over_time import over_time
-from fairgym.audit.parts import Cell, Part
-from fairgym.audit.profiles import holds, read_condition, with_profile
+from fairgym.audit.parts import Part
+from fairgym.audit.profiles import read_condition, with_profile
 from fairgym.audit.rates import rates
+from fairgym.audit.result import Audit
 from fairgym.audit.roles import Roles
 from fairgym.audit.scores import scores
 from fairgym.audit.table import Decisions, read_decisions
@@ -27,37 +27,6 @@ CHAPTERS: Sequence[Chapter] = (
     waits,
     concentration,
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Audit:
-    """Results of an audit.
-
-    Attributes:
-        decisions: The decisions.
-        roles: Roles of the columns, and settings.
-        parts: All tables, in the order of the chapters.
-        limits: Sentences about what cannot be concluded.
-        findings: Sentences about what the tables show.
-    """
-
-    decisions: Decisions
-    roles: Roles
-    parts: tuple[Part, ...]
-    limits: tuple[str, ...]
-    findings: tuple[str, ...]
-
-    @property
-    def failing(self) -> list[Mapping[str, Cell]]:
-        """Rows of the gaps that meet the condition `Roles.fail_if`."""
-        if not self.roles.fail_if:
-            return []
-        rows = [row for part in self.parts if part.name.endswith("gaps") for row in part.rows]
-        return [row for row in rows if holds(self.roles.fail_if, row)]
-
-    def part(self, name: str) -> Part:
-        """Return the table of this name."""
-        return next(part for part in self.parts if part.name == name)
 
 
 def audit(table: object, roles: Roles) -> Audit:

@@ -104,6 +104,6 @@ def cell_text(row: Mapping[str, Cell], column: Column) -> str:
 
 
 def number_of(row: Mapping[str, Cell], key: str) -> float:
-    """Return a number of a row; NaN for None."""
-    value = row[key]
+    """Return a number of a row; NaN for None, and where the row has no such number."""
+    value = row.get(key)
     return float(value) if isinstance(value, int | float) else math.nan

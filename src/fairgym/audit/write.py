@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fairgym._version import __version__
-from fairgym.audit.audit import Audit
 from fairgym.audit.parts import Cell
 from fairgym.audit.profiles import read_profile
+from fairgym.audit.result import Audit
 from fairgym.audit.roles import Roles
 from fairgym.config.files import read_config_file
 from fairgym.config.settings import checked, fields_of

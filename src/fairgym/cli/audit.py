@@ -104,7 +104,10 @@ class AuditFlags(Output):
     )
     seed: int | None = flag(None, "Seed of the resampling (default: 0).")
     out: str | None = flag(
-        None, "Write a page, JSON, a CSV file per table, and audit.toml here.", metavar="FOLDER"
+        None,
+        "Write a page, JSON, a CSV file per table, and audit.toml into a folder; or, if it ends in"
+        " .html, the page alone.",
+        metavar="FOLDER",
     )
     all: bool = flag(False, ALL_HELP)
 
@@ -124,26 +127,51 @@ def audit(arguments: Sequence[str]) -> None:
         return
     from fairgym.audit.audit import audit as run
     from fairgym.audit.roles import Roles
-    from fairgym.audit.write import members, require_audit_folder, settings, write_audit
+    from fairgym.audit.write import members, settings
 
     table, given, digest = _asked(flags)
-    folder = None
     if flags.out is not None:
         require_path(flags.out, "out")
-        folder = Path(flags.out)
-        require_audit_folder(folder)
+        _require_out(flags.out)
     found = run(table, Roles(**given))
     if digest and digest != found.decisions.source.sha256:
         say(f"{table} is not the file that {flags.config} was written for: its sha256 differs")
-    if folder is not None:
-        write_audit(found, folder)
-        say(f"wrote {folder}")
+    if flags.out is not None:
+        _write(found, flags.out)
     if flags.give("audit", lambda: members(found), settings(found.roles)):
         _print(found, flags.all)
     if found.failing:
         for row in found.failing:
             say(f"{found.roles.fail_if} holds for {row['grouping']}: {row['group']}")
         raise SystemExit(FAILED)
+
+
+def _require_out(out: str) -> None:
+    """Raise a FairgymError unless a page and its files can be drawn and written."""
+    import fairgym.audit.page  # noqa: F401 - needs matplotlib
+    from fairgym.audit.write import require_audit_folder
+    from fairgym.utils.files import require_path, require_writable
+
+    if out.endswith(".html"):
+        require_path(out, "out")
+        require_writable(Path(out))
+    else:
+        require_audit_folder(Path(out))
+
+
+def _write(found: "Audit", out: str) -> None:
+    """Write the page alone, or a folder with all files."""
+    from fairgym.audit.page import page
+    from fairgym.audit.write import write_audit
+    from fairgym.utils.files import make_folder, write_whole
+
+    path, content = Path(out), page(found)
+    if path.suffix == ".html":
+        make_folder(path.parent)
+        write_whole(path, content.encode())
+    else:
+        write_audit(found, path, content)
+    say(f"wrote {path / 'audit.html' if path.suffix != '.html' else path}")
 
 
 def _asked(flags: AuditFlags) -> tuple[str, dict[str, Any], str]:

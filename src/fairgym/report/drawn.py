@@ -1,4 +1,4 @@
-"""Numbers of a figure: drawn values are remembered, for a table beside it."""
+"""Numbers of a figure: drawn values are remembered, for a table beside it and for the pointer."""
 
 import math
 import weakref
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -23,7 +24,15 @@ class Drawn(NamedTuple):
     high: float = math.nan
 
 
+class Mark(NamedTuple):
+    """What a page tells about a part of a drawing: its numbers, and the series that it is of."""
+
+    text: str
+    series: str
+
+
 _DRAWN: weakref.WeakKeyDictionary[Figure, list[Drawn]] = weakref.WeakKeyDictionary()
+_MARKS: weakref.WeakKeyDictionary[Figure, list[Mark]] = weakref.WeakKeyDictionary()
 _TITLES: weakref.WeakKeyDictionary[Axes, tuple[str, str]] = weakref.WeakKeyDictionary()
 
 
@@ -32,6 +41,26 @@ def keep(axes: Axes, *row: Any) -> None:
     figure = axes.get_figure(root=True)
     assert figure is not None
     _DRAWN.setdefault(figure, []).append(Drawn(axes, *row))
+
+
+def mark(artist: Artist, text: str = "", series: str = "") -> None:
+    """Give a part of a drawing the text that a page shows under the pointer.
+
+    Args:
+        artist: The part, which lies in a figure.
+        text: Its numbers; "" for none.
+        series: Name of the series that it is of, by which a page shows and hides it.
+    """
+    figure = artist.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    marks = _MARKS.setdefault(figure, [])
+    artist.set_gid(f"mark-{len(marks)}")
+    marks.append(Mark(text, series))
+
+
+def marks_of(figure: Figure) -> list[Mark]:
+    """Return the marks of a figure; the part with the id "mark-N" has the one at place N."""
+    return _MARKS.get(figure, [])
 
 
 def name_panel(axes: Axes, title: str, below: str) -> None:

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 
@@ -18,14 +17,17 @@ from fairgym.report.findings import (
     trouble_sentences,
 )
 from fairgym.report.measured import Measured
+from fairgym.report.one_file import csv_link
 from fairgym.report.stakeholders import status_section, wait_section
 from fairgym.report.summary import by_group, glossary, in_short, setting
 from fairgym.report.svg import Captioned, inline_svg, variables
 from fairgym.report.tables import gap_section, partition_section
 from fairgym.report.template import (
     PAGE,
+    bullets,
     escaped,
     estimate_cell,
+    fold,
     noted,
     table,
 )
@@ -40,7 +42,6 @@ from fairgym.results.labels import (
     words,
 )
 from fairgym.results.numbers import interval, number, people_unit
-from fairgym.results.table import csv_text
 
 MOST_FINDINGS = 6  # that stand first
 MOST_ROWS = 40  # of a figure's numbers, in a table beside it
@@ -61,11 +62,11 @@ def page(page: Measured, figures: Mapping[str, Captioned], call: Sequence[Any]) 
     parts = [
         f"<h1>{escaped(headline)}</h1>",
         noted(_subtitle(page)),
-        f'<h2 id="short">In short</h2>{_list(first[:MOST_FINDINGS])}',
+        f'<h2 id="short">In short</h2>{bullets(first[:MOST_FINDINGS])}',
         drawn.pop("groups", "") or drawn.pop("comparison"),
     ]
     if first[MOST_FINDINGS:]:
-        parts.append(_fold("More findings", _list(first[MOST_FINDINGS:])))
+        parts.append(fold("More findings", bullets(first[MOST_FINDINGS:])))
     parts.append(f"<p>{escaped(' '.join(setting(page)))}</p>")
     if card:
         parts.append(
@@ -85,7 +86,7 @@ def page(page: Measured, figures: Mapping[str, Captioned], call: Sequence[Any]) 
     for name, (heading, content, folded) in sections.items():
         whole = f'<div id="{name}">{content}</div>'
         shown = f'<h2 id="{name}">{escaped(heading)}</h2>{content}'
-        parts.append(_fold(heading, whole) if folded else shown)
+        parts.append(fold(heading, whole) if folded else shown)
     return PAGE.format(
         title=escaped(headline), light=variables(False), dark=variables(True), body="\n".join(parts)
     )
@@ -97,13 +98,13 @@ def _sections(page: Measured, drawn: Mapping[str, str]) -> dict[str, tuple[str, 
     people = has_population(env)
     found: dict[str, tuple[str, str, bool]] = {}
     if gaps := gap_section(page.named, env):
-        found["gaps"] = ("Who is worse off", _list(by_group(page)) + gaps, False)
+        found["gaps"] = ("Who is worse off", bullets(by_group(page)) + gaps, False)
     for stage in env.spec.waits if people else ():
         name, place = words(stage), f"{stage.replace(' ', '-')}-over-time"
         content = wait_section(page.named, env, stage) + drawn[place]
         found[stage.replace(" ", "-")] = (f"Who is {name}, and for how long", content, False)
     troubles = [s for one in page.shown for s in trouble_sentences(one, env)]
-    content = result_table(page.shown, env) + _list(troubles) + drawn.get("comparison", "")
+    content = result_table(page.shown, env) + bullets(troubles) + drawn.get("comparison", "")
     found["results"] = ("Every measure, with intervals", content, False)
     if env.spec.schemes:
         heading, content = status_section(page.named, env)
@@ -111,13 +112,13 @@ def _sections(page: Measured, drawn: Mapping[str, str]) -> dict[str, tuple[str, 
         found["stakeholders"] = (heading, content + drawn["status"], False)
     moves = [s for group in page.groups for s in action_sentences(group)]
     orders = [s for one in page.learned for s in order_sentences(one, env, several)]
-    content = _list([*moves, *orders, *meaning_sentences(env)]) + drawn["actions"]
+    content = bullets([*moves, *orders, *meaning_sentences(env)]) + drawn["actions"]
     found["actions"] = ("What the agents decide", content, False)
     found["learning"] = ("Learning curves", drawn["learning"], True)
     if people:
         changes = [core_sentence(one, env, several) for one in page.learned]
         heading = f"Core attribute: {words(env.spec.core_attribute)}"
-        found["core-attribute"] = (heading, _list(changes) + drawn["core-attribute"], True)
+        found["core-attribute"] = (heading, bullets(changes) + drawn["core-attribute"], True)
     if "group-rates" in drawn:
         found["group-rates"] = ("Rates over an episode", drawn["group-rates"], True)
     for partition in env.spec.partitions if people else ():
@@ -128,7 +129,7 @@ def _sections(page: Measured, drawn: Mapping[str, str]) -> dict[str, tuple[str, 
             content = drawn[f"by-{partition}-over-time"]
             found[f"by-{partition}"] = (f"By {words(partition)} over an episode", content, True)
     found["trained"] = ("What was trained", config_tables(page.groups), True)
-    found["words"] = ("Terms on this page", _list(glossary(env)), True)
+    found["words"] = ("Terms on this page", bullets(glossary(env)), True)
     return found
 
 
@@ -162,12 +163,10 @@ def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
         f"figure = {one.code}\n"
         f'figure.savefig("{name}.png", dpi=200)\n'
     )
-    data = quote(csv_text(rows), safe=",/:;+()[]") if rows else ""
-    numbers = _fold(
+    numbers = fold(
         "Numbers, CSV and code of this figure",
-        f'<p><a download="{name}.csv" href="data:text/csv;charset=utf-8,{data}">{name}.csv</a>, and'
-        f" figures/{name}.csv beside this page.</p><pre>{escaped(command)}</pre>"
-        f"<pre>{escaped(code)}</pre>"
+        f"<p>{csv_link(name, rows)}, and figures/{name}.csv beside this page.</p>"
+        f"<pre>{escaped(command)}</pre><pre>{escaped(code)}</pre>"
         + (noted(about) if about else "")
         + table(head, cells, "results", headings=2),
         "numbers",
@@ -177,15 +176,6 @@ def _figure(name: str, one: Captioned, call: Sequence[Any]) -> str:
         f'<figure><div class="scroll">{drawing}</div>'
         f"<figcaption>{escaped(one.caption)}</figcaption></figure>{numbers}"
     )
-
-
-def _fold(summary: str, content: str, kind: str = "fold") -> str:
-    return f'<details class="{kind}"><summary>{escaped(summary)}</summary>{content}</details>'
-
-
-def _list(lines: Sequence[str]) -> str:
-    items = "".join(f"<li>{escaped(line)}</li>" for line in lines)
-    return f"<ul>{items}</ul>" if lines else ""
 
 
 def _subtitle(page: Measured) -> str:

@@ -75,6 +75,7 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "fairgym",
     "text.color": INK,
+    "text.parse_math": False,  # names may have dollar signs
     "xtick.color": MUTED,
     "xtick.labelsize": 8,
     "ytick.color": MUTED,
@@ -103,7 +104,13 @@ def styled(function: Callable[P, Figure]) -> Callable[P, Figure]:
 
 
 def panels(
-    count: int, columns: int, height: float, *, legend_rows: int = 0, **kwargs: Any
+    count: int,
+    columns: int,
+    height: float,
+    *,
+    legend_rows: int = 0,
+    width: float = WIDTH,
+    **kwargs: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with `count` panels in rows of `columns`, `height` inches a row.
 
@@ -112,12 +119,13 @@ def panels(
         columns: Panels per row.
         height: Inches per row.
         legend_rows: Rows of a legend above the panels, for which the figure grows.
+        width: Inches of the figure.
         **kwargs: For `Figure.subplots`.
     """
     columns = max(1, min(columns, count))
     rows = math.ceil(count / columns)
     figure = Figure(
-        figsize=(WIDTH, rows * height + 0.22 * legend_rows), layout="constrained", facecolor=PAPER
+        figsize=(width, rows * height + 0.22 * legend_rows), layout="constrained", facecolor=PAPER
     )
     figure.get_layout_engine().set(h_pad=0.09, w_pad=0.08, hspace=0.02, wspace=0.03)  # type: ignore[union-attr]
     grid = figure.subplots(rows, columns, squeeze=False, **kwargs)

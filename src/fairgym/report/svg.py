@@ -4,9 +4,11 @@ import io
 import re
 from typing import NamedTuple
 
+import matplotlib
 from matplotlib.figure import Figure
 
 from fairgym.report import style
+from fairgym.report.drawn import marks_of
 
 DARK_GROUPS = ("#1899bc", "#ff8a39", "#26ca99", "#daa6f0", "#efe18b", "#8362e8")
 DARK_POLICIES = ("#da90ff", "#5cca76", "#f9d619", "#ce4581", "#6081d0", "#b58038")
@@ -48,18 +50,25 @@ def variables(dark: bool) -> str:
     )
 
 
-def inline_svg(figure: Figure, name: str, description: str) -> str:
+def inline_svg(figure: Figure, name: str, description: str, *, words: bool = False) -> str:
     """Return a figure as an SVG element for an HTML page.
+
+    Parts with a mark (`drawn.mark`) have its text as their <title>, and its series.
 
     Args:
         figure: The figure.
         name: Unique name in the page; prefix of every id of the drawing.
         description: Text for screen readers.
+        words: Whether to keep words as text in the reader's fonts, which has names in every
+            script. By default their shapes are drawn.
     """
     buffer = io.StringIO()
     with style.look():
+        if words:
+            matplotlib.rcParams["svg.fonttype"] = "none"
         empty = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        figure.savefig(buffer, format="svg", metadata=empty)
+        ground = "none" if words else style.PAPER  # a page shows at its edge that it scrolls
+        figure.savefig(buffer, format="svg", metadata=empty, facecolor=ground)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -69,6 +78,11 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     text = re.sub(r"url\(#", f"url(#{name}-", text)
     for colour, (variable, _) in COLOURS.items():
         text = text.replace(colour, f"var(--{variable})")
+    for place, one in enumerate(marks_of(figure)):
+        told = f"<title>{_attribute(one.text)}</title>" if one.text else ""
+        series = f' data-series="{_attribute(one.series)}"' if one.series else ""
+        opening = f'<g id="{name}-mark-{place}"'
+        text = text.replace(f"{opening}>", f'{opening} class="mark"{series}>{told}', 1)
     # The page scales the drawing to its column: only the viewBox keeps the size.
     head, rest = text.split(">", 1)
     head = re.sub(r'\s(width|height)="[^"]*"', "", head)

@@ -53,12 +53,33 @@ summary {{ cursor: pointer; font-weight: 600; }}
 nav {{ margin: 1.2rem 0; max-width: 46rem; }}
 a {{ color: inherit; }}
 pre {{ overflow-x: auto; font-size: 0.85rem; border: 1px solid var(--grid); padding: 0.6rem; }}
+button {{ font: inherit; font-size: 0.85rem; color: inherit; background: none; cursor: pointer;
+  border: 1px solid var(--muted); border-radius: 0.25rem; padding: 0.05rem 0.5rem; }}
+thead button {{ border: 0; padding: 0; font-size: 1em; font-weight: 600; text-align: left; }}
+[aria-sort] button::after {{ content: " ↓"; }}
+[aria-sort="ascending"] button::after {{ content: " ↑"; }}
+[aria-pressed="false"] {{ border-style: dashed; color: var(--muted); }}
+.big {{ list-style: none; padding: 0; display: grid; gap: 0.8rem 1.5rem;
+  grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); }}
+.big li {{ border-top: 2px solid var(--muted); padding-top: 0.3rem; font-size: 0.93rem; }}
+.big b {{ display: block; font-size: 1.6rem; line-height: 1.25; }}
+.part th {{ padding-top: 0.9rem; }}
+.narrow svg {{ max-width: 46rem; }}
+svg text {{ font-family: system-ui, sans-serif !important; }}
+.off {{ visibility: hidden; }}
+#tip {{ position: absolute; z-index: 1; max-width: 20rem; padding: 0.2rem 0.5rem;
+  font-size: 0.85rem; color: var(--paper); background: var(--ink); pointer-events: none; }}
 @media screen {{
   figure svg {{ min-width: 44rem; }}
+  .narrow svg {{ min-width: 31rem; }}
   .results tbody th {{ min-width: 11rem; }}
   .groups tbody th {{ min-width: 9rem; }}
   .wrap {{ display: inline-block; min-width: 6.4rem; max-width: 11rem; }}
   .whole {{ white-space: nowrap; }}
+}}
+@media screen and (max-width: 40rem) {{
+  th, td {{ padding-right: 0.8rem; }}
+  .results tbody th {{ min-width: 6rem; }}
 }}
 @media print {{
   @page {{ margin: 12mm; }}
@@ -66,6 +87,7 @@ pre {{ overflow-x: auto; font-size: 0.85rem; border: 1px solid var(--grid); padd
   body {{ font-size: 1rem; max-width: none; margin: 0; padding: 0; }}
   h2, h3 {{ break-after: avoid; }}
   p, li, figcaption {{ max-width: none; }}
+  .part {{ break-after: avoid; }}
   figure, tr, .groups tbody {{ break-inside: avoid; }}
   /* No taller than a page with its heading and caption. */
   figure svg {{ max-height: 20.5cm; }}
@@ -95,7 +117,8 @@ Row = Sequence[str | None]
 def table(head: Sequence[str], rows: Sequence[Row], kind: str = "", headings: int = 1) -> str:
     """Return a table of cells that are HTML already; split a wide one into several.
 
-    The first cell of a row is its heading; None continues the heading of the row above.
+    The first cell of a row is its heading; None continues the heading of the row above. A row with
+    a single cell is the heading of the rows below it.
 
     Args:
         head: The cells of the first line.
@@ -120,10 +143,18 @@ def table(head: Sequence[str], rows: Sequence[Row], kind: str = "", headings: in
 def _table(head: Row, rows: Sequence[Row], kind: str) -> str:
     top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     # rows under one heading are a body of their own, which is not torn apart in print
-    starts = [i for i, row in enumerate(rows) if row[0] is not None]
+    over = [i for i, row in enumerate(rows) if len(row) == 1 < len(head)]
+    starts = over or [i for i, row in enumerate(rows) if row[0] is not None]
     groups = [rows[i:j] for i, j in itertools.pairwise([*starts, len(rows)])]
     apart = "</tbody>\n<tbody>" if len(groups) < len(rows) else "\n"
-    text = apart.join("\n".join(_row(row, len(group)) for row in group) for group in groups)
+    if over:
+        lines = [
+            [_over(group[0][0], len(head)), *(_row(row, 1) for row in group[1:])]
+            for group in groups
+        ]
+    else:
+        lines = [[_row(row, len(group)) for row in group] for group in groups]
+    text = apart.join(map("\n".join, lines))
     return (
         f'<div class="scroll"><table class="{kind}"><thead><tr>{top}</tr></thead>\n'
         f"<tbody>{text}</tbody></table></div>"
@@ -136,6 +167,22 @@ def _row(cells: Row, span: int) -> str:
     group = f' rowspan="{span}"' if span > 1 else ""
     first = "" if heading is None else f'<th scope="row"{group}>{heading}</th>'
     return f"<tr>{first}{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
+
+
+def _over(heading: str | None, columns: int) -> str:
+    """Return the heading of the rows below it."""
+    return f'<tr class="part"><th scope="rowgroup" colspan="{columns}">{heading}</th></tr>'
+
+
+def fold(summary: str, content: str, kind: str = "fold") -> str:
+    """Return content that opens with a click on its summary."""
+    return f'<details class="{kind}"><summary>{escaped(summary)}</summary>{content}</details>'
+
+
+def bullets(lines: Sequence[str]) -> str:
+    """Return a list of sentences; "" for none."""
+    items = "".join(f"<li>{escaped(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if lines else ""
 
 
 def escaped(text: object) -> str:

@@ -1,0 +1,278 @@
+"""The page of an audit: one file, whose numbers are those of the JSON document."""
+
+import dataclasses
+import html
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from decided import decisions_table
+from matplotlib.patches import Rectangle
+
+from fairgym.audit import Column, Part, Roles, audit
+from fairgym.audit.examples import example_config, example_names
+from fairgym.audit.figures import figures_of
+from fairgym.audit.page import command, four_numbers, page
+from fairgym.audit.parts import cell_text, number_of
+from fairgym.audit.write import document, read_config
+from fairgym.cli.audit import AuditFlags, _asked
+from fairgym.cli.parsing import parse
+from fairgym.report.one_file import SCRIPT
+from fairgym.report.svg import inline_svg
+
+EVIL = "<script>alert(1)</script>"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Elements of a page, after checking that every one is closed in its order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.loads, self.scripts, self.rows = [], [], [], [], []
+        self.words = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        assert len(given) == len(attrs), f"an attribute twice: {attrs}"
+        self.ids += [given["id"]] if "id" in given else []
+        names = ("src", "href", "xlink:href", "action", "data", "poster", "srcset")
+        self.loads += [given[name] for name in names if name in given]
+        self.scripts += [given.get("type", "")] if tag == "script" else []
+        self.rows += [[]] if tag == "tr" else []
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"script", "style"} & set(self.open):
+            return
+        self.words += data
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+
+def data_of(text):
+    """The JSON data of a page."""
+    return json.loads(re.findall(r'<script type="application/json".*?>(.*?)</script>', text)[0])
+
+
+@pytest.fixture(scope="module", params=example_names())
+def example(request):
+    given, _, _ = read_config(example_config(request.param))
+    found = audit(f"example:{request.param}", Roles(**given))
+    return found, page(found)
+
+
+def test_a_page_is_one_well_formed_file(example):
+    found, text = example
+    read = Page(text)
+    assert len(set(read.ids)) == len(read.ids)
+    assert read.loads and all(one.startswith(("#", "data:text/csv")) for one in read.loads)
+    assert not re.search(r"url\((?!#)|@import", text)
+    assert read.scripts == ["application/json", ""]
+    assert not re.search(r"\b(fair|pass|compliant)\b", read.words, re.IGNORECASE)
+    assert {part.name for part in found.parts if part.rows} < set(read.ids)
+
+
+def test_its_numbers_are_those_of_the_document(example):
+    found, text = example
+    assert data_of(text) == json.loads(document(found))
+    rows = Page(text).rows
+    for part in found.parts:
+        for row in part.rows:
+            cells = [cell_text(row, one) for one in part.columns if one.key != "grouping"]
+            cells = {cell for cell in cells if cell}
+            assert any(cells <= set(shown) for shown in rows), cells
+
+
+def test_limits_come_first_then_findings_and_four_numbers(example):
+    found, text = example
+    words = Page(text).words
+    numbers = four_numbers(found)
+    firsts = [found.limits[0], found.findings[0], *(one for one, _ in numbers), "Reproduce this"]
+    places = [words.index(one) for one in firsts[:3]]
+    assert places == sorted(places) and len(numbers) == 4
+    largest = max(row["gap"] for row in found.part("largest_gap").rows)
+    assert numbers[2][0] == f"{cell_text({'x': largest}, Column('x', '', 'share'))} points"
+
+
+def test_the_command_repeats_the_audit(example):
+    found, text = example
+    words = shlex.split(command(found))
+    assert command(found) in Page(text).words
+    table, given, _ = _asked(parse(AuditFlags, words[2:], "fairgym audit"))
+    assert table == found.decisions.source.path
+    again = audit(table, Roles(**given))
+    assert again.roles == found.roles
+
+
+def test_commands_say_all_settings_or_name_the_file():
+    roles = Roles(
+        decision="ok", favourable=("yes",), groups=("sex", "race"), cross=True, time="year",
+        reference="best", min_n=40, profile="ll144", score="score",
+    )  # fmt: skip
+    found = audit(decisions_table(), roles)
+    source = dataclasses.replace(found.decisions.source, path="my log.csv", sha256="0")
+    found = dataclasses.replace(
+        found, decisions=dataclasses.replace(found.decisions, source=source)
+    )
+    words = shlex.split(command(found))
+    assert words[:3] == ["fairgym", "audit", "my log.csv"]
+    _, given, _ = _asked(parse(AuditFlags, words[2:], "fairgym audit"))
+    again = audit(decisions_table(), Roles(**given))
+    assert again.roles == found.roles
+    odd = dataclasses.replace(found.roles, favourable=("yes, at once",))
+    assert command(dataclasses.replace(found, roles=odd)).endswith("--config audit.toml")
+    odd = dataclasses.replace(found.roles, line=0.7)
+    assert command(dataclasses.replace(found, roles=odd)).endswith("--config audit.toml")
+
+
+def test_names_are_escaped_everywhere():
+    table = {
+        "ok": [1, 0] * 200,
+        "who": [EVIL, 'a"b', "$x_1$", "=1+1"] * 100,
+        EVIL: ["é", "&"] * 200,
+    }
+    found = audit(table, Roles(decision="ok", groups=("who", EVIL), cross=True, min_n=5))
+    text = page(found)
+    read = Page(text)
+    assert read.scripts == ["application/json", ""] and EVIL in read.words
+    assert {"$x_1$", "=1+1", EVIL} <= {cell for row in read.rows for cell in row}
+    assert "'=1+1" not in read.words and "%27%3D1+1" in text.replace("=", "%3D").replace("'", "%27")
+    assert data_of(text)["settings"]["groups"] == ["who", EVIL]
+
+
+def test_the_script_is_small_and_asks_nobody():
+    script = SCRIPT.read_text(encoding="utf-8")
+    assert len(script.encode()) < 10_000
+    assert not re.search(r"https?:|fetch\(|XMLHttp|import\b|innerHTML|eval\(", script)
+    assert "</" not in script
+
+
+TRY = """<script>
+const one = (selector) => document.querySelector(selector), found = [];
+const mark = one("[data-tip]"), box = mark.getBoundingClientRect();
+const at = { bubbles: true, clientX: box.x, clientY: box.y };
+mark.dispatchEvent(new PointerEvent("pointermove", at));
+found.push(one("#tip").hidden, one("#tip").textContent);
+const table = one("#rates ~ .scroll table"), sort = table.querySelectorAll("thead button")[2];
+const names = () => [...table.rows].map((row) => row.cells[0].textContent);
+sort.click(); found.push(names());
+sort.click(); found.push(names());
+found.push(document.querySelectorAll("a[download] + button").length, one("#save").textContent);
+document.body.dataset.found = JSON.stringify(found);
+</script></body>"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+def test_the_script_shows_values_sorts_and_copies(tmp_path):
+    table = {"ok": [1, 1, 1, 0] * 150 + [1, 0] * 100, "who": ["a"] * 600 + ["b"] * 200}
+    found = audit(table, Roles(decision="ok", groups=("who",)))
+    path = tmp_path / "page.html"
+    path.write_text(page(found).replace("</body>", TRY), encoding="utf-8")
+    call = [
+        str(BROWSER),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--dump-dom",
+        path.as_uri(),
+    ]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=True)
+    hidden, tip, down, up, copies, save = json.loads(
+        html.unescape(re.findall(r'data-found="(.*?)"', done.stdout)[0])
+    )
+    low, high = (100.0 * number_of(found.part("rates").rows[0], end) for end in ("low", "high"))
+    assert not hidden and tip == f"a: 75.0 [{low:.1f}, {high:.1f}], 600 decisions"
+    assert [name for name in down if name in "ab"] == ["a", "b"]
+    assert [name for name in up if name in "ab"] == ["b", "a"]
+    assert copies == sum(1 for part in found.parts if part.rows) and save == "Save audit.json"
+
+
+def test_crossed_groups_below_the_minimum_are_grey():
+    found = audit(decisions_table(), Roles(decision="ok", groups=("sex", "race"), cross=True))
+    figures = figures_of(found.part("rates"), found.roles)
+    drawing = inline_svg(figures["rates_crossed"].figure, "map", "Map", words=True)
+    crossed = [row for row in found.part("rates").rows if row["grouping"] == "sex × race"]
+    small = [row for row in crossed if row["note"]]
+    assert small and drawing.count(">few</text>") == len(small)
+    titles = re.findall(r"<title>(.*?)</title>", drawing)
+    assert len(titles) == len(crossed)
+    shown = next(row for row in crossed if not row["note"])
+    told = f"{100.0 * number_of(shown, 'rate'):.1f} ["
+    assert any(told in one and f"{shown['n']:,} decisions" in one for one in titles)
+
+
+def test_a_gap_falls_to_what_is_left_of_it():
+    sides = {"grouping": "sex", "group": "f", "reference": "m", "method": "strata"}
+    steps = {"raw gap": -0.2, "age": -0.15, "checks": 0.01, "left": -0.06}
+    rows = [sides | {"step": step, "difference": value} for step, value in steps.items()]
+    columns = [Column("step", "part"), Column("difference", "gap", "points", (), signed=True)]
+    roles = Roles(decision="ok", groups=("sex",))
+    (one,) = figures_of(Part("accounted", "Accounted", "", rows, columns), roles).values()
+    assert one.heading == "By sex: f − m, strata: of −20.0 points, −6.00 are left"
+    bars = [bar for bar in one.figure.axes[0].patches if isinstance(bar, Rectangle)]
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars]
+    assert np.allclose(ends, [(0, -20), (-5, -20), (-6, -5), (0, -6)])
+    adjusted = [sides | {"difference": -0.2, "low": -0.3, "high": -0.1, "n": 9}]
+    columns = [Column("difference", "gap", "points", ("low", "high"), signed=True)]
+    (one,) = figures_of(Part("adjusted", "Adjusted", "", adjusted, columns), roles).values()
+    assert one.heading == "f − m: strata −20.0 points"
+    drawing = inline_svg(one.figure, "a", "A", words=True)
+    assert "f − m, strata: −20.0 [−30.0, −10.0], 9 decisions" in drawing
+
+
+def test_figures_are_drawn_by_the_columns_of_a_table():
+    ends = {"low": -0.2, "high": 0.1, "band_low": -0.3, "band_high": 0.2}
+    rows = [
+        {"grouping": "sex", "group": group, "period": str(year), "difference": -0.05, **ends}
+        for group in ("f", "x")
+        for year in range(1997, 2003)
+    ]
+    columns = [Column("difference", "gap", "points", ("low", "high"), signed=True)]
+    part = Part("gap_over_time", "Gap over time", "About.", rows, columns)
+    roles = Roles(decision="ok", groups=("sex",))
+    (one,) = figures_of(part, roles).values()
+    assert "wide, pale one" in one.caption
+    drawing = inline_svg(one.figure, "time", "Time", words=True)
+    assert drawing.count("<title>") == len(rows)
+    assert "<title>f, 1997: −5.00 [−20.0, +10.0]</title>" in drawing
+    assert drawing.count('data-series="f"') == 2 + 1 + 6, "bands, line, points"
+    cuts = [
+        {"grouping": "sex", "group": "f", "reference": "m", "cut": float(x), "ratio": x / 10}
+        | {"ratio_low": 0.1, "ratio_high": 0.9}
+        for x in range(3, 8)
+    ]
+    columns = [
+        Column("cut", "cut score"),
+        Column("ratio", "ratio", "", ("ratio_low", "ratio_high")),
+    ]
+    (one,) = figures_of(Part("cut_scores", "Cuts", "", cuts, columns), roles).values()
+    assert one.heading == "Lowest: f − m at 3, 0.30; highest: f − m at 7, 0.70"
+    measures = [
+        {"grouping": "sex", "group": "f", "measure": "TPR", "rate": 0.5, "low": 0, "high": 1}
+    ]
+    columns = [Column("rate", "rate", "share", ("low", "high"))]
+    assert figures_of(Part("error_rates", "Error rates", "", measures, columns), roles) == {}
+    assert figures_of(Part("data", "Data", "", [{"what": "rows", "number": 3}]), roles) == {}

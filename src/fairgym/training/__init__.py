@@ -1,5 +1,6 @@
 """Training, run folders and evaluation of all algorithms."""
 
+from fairgym.training.decisions import DecisionLog, log_decisions
 from fairgym.training.devices import configure
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.loop import train
@@ -7,6 +8,7 @@ from fairgym.training.run import Run, load, load_runs
 from fairgym.training.scenarios import Scenario, Simulation, simulate
 
 __all__ = [
+    "DecisionLog",
     "Evaluation",
     "Run",
     "Scenario",
@@ -15,6 +17,7 @@ __all__ = [
     "evaluate",
     "load",
     "load_runs",
+    "log_decisions",
     "simulate",
     "train",
 ]

@@ -66,7 +66,7 @@ CASES = [
     Case(
         "loan",
         LOAN,
-        STRICT,
+        {**STRICT, "admissions": 0.8},
         lambda t: t.disbursed + t.waiting,
         "disbursed",
         "",
@@ -101,7 +101,7 @@ CASES = [
         "admission_rate",
         lambda t: t.bachelor_class,
         lambda t: t.bachelors,
-        {"seats_per_unit": 0.5},
+        {"seats_per_unit": 15.0},
     ),
     Case("doughnut", {"horizon": 12}, "random", None, "handed_out"),
     Case(

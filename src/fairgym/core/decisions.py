@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from jaxtyping import Array, Float, PyTree
 
-from fairgym.core.params import Params
-
 
 class Moment(NamedTuple):
     """One step, from which a row per person or place is logged.
@@ -28,7 +26,7 @@ class Moment(NamedTuple):
     actions: Mapping[str, Array]
     components: PyTree
     after: PyTree
-    params: Params
+    params: PyTree
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -30,6 +30,19 @@ EPISODE, PERSON = "episode", "person"
 
 
 @dataclasses.dataclass(frozen=True)
+class Named:
+    """A column of names.
+
+    Attributes:
+        codes: Index of each row's name, int32 with the shape (rows,).
+        names: The names.
+    """
+
+    codes: np.ndarray
+    names: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class DecisionLog:
     """Logged decisions of an environment.
 
@@ -40,7 +53,7 @@ class DecisionLog:
         decision: What a row is, and what is not logged.
     """
 
-    columns: Mapping[str, "np.ndarray | Named"]
+    columns: Mapping[str, np.ndarray | Named]
     roles: Mapping[str, object]
     decision: Decision
 
@@ -55,19 +68,6 @@ class DecisionLog:
             name: np.array(one.names, object)[one.codes] if isinstance(one, Named) else one
             for name, one in self.columns.items()
         }
-
-
-@dataclasses.dataclass(frozen=True)
-class Named:
-    """A column of names.
-
-    Attributes:
-        codes: Index of each row's name, int32 with the shape (rows,).
-        names: The names.
-    """
-
-    codes: np.ndarray
-    names: tuple[str, ...]
 
 
 def decision_of(spec: EnvironmentSpec, environment: str, name: str = "") -> Decision:
@@ -136,7 +136,8 @@ def log_decisions(
     numbers = np.repeat(np.arange(episodes), [len(rows[declared.decision]) for rows in found])
     together = {name: np.concatenate([rows[name] for rows in found]) for name in found[0]}
     if PERSON in together:  # other people in every episode
-        together[PERSON] = together[PERSON] + numbers * env.unwrapped.population  # pyright: ignore
+        people = cast(PopulationEnvironment, env.unwrapped).population
+        together[PERSON] = together[PERSON] + numbers * people
     names = {**env.spec.axes, **declared.names}
     groups = _groups(env.spec, declared)
     columns = {

@@ -105,7 +105,9 @@ def evaluate(arguments: Sequence[str]) -> None:
         progress=lambda policy: say(f"measuring: {policy}"),
     )
     settings = labels_of([part_of(essence(comparison.run), AIM) for comparison in comparisons])
-    if flags.give("evaluate", lambda: comparison_results(comparisons, settings)):
+    own = ("all", "log", "log_policy")  # which change no result
+    told = {name: value for name, value in vars(flags).items() if name not in own}
+    if flags.give("evaluate", lambda: comparison_results(comparisons, settings), told):
         for comparison, setting in zip(comparisons, settings, strict=True):
             if flags.all:
                 print_tables(comparison, setting)

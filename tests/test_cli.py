@@ -15,8 +15,7 @@ import pytest
 from scipy import stats
 
 from fairgym.algorithms.fair_qcm import FairQcm
-from fairgym.cli import COMMANDS, main
-from fairgym.cli import evaluate as evaluate_module
+from fairgym.cli import COMMANDS, main, verdicts
 from fairgym.cli import train as train_module
 from fairgym.cli.parsing import peek
 from fairgym.cli.train import plan_of
@@ -1058,7 +1057,7 @@ def test_nobody_is_better_by_failing(mean, fails, verdict):
 
     def found(low, high):
         row = Row(quantity, {}, {"other": Estimate(mean, low, high)})
-        return evaluate_module.verdict(row, "other", fails)
+        return verdicts.verdict(row, "other", fails)
 
     assert found(mean - 0.1, mean + 0.1) == verdict
     assert found(-2.0, 2.0) == ""
@@ -1071,4 +1070,4 @@ def test_no_wait_is_called_better_where_another_share_is_served(low, verdict):
     share = Quantity("measure", "served_rate", "Served", "", "share", 1, lambda _: np.zeros(4))
     served = Row(share, {}, {"other": Estimate(0.2, low, 0.3)})
     row = Row(wait, {}, {"other": Estimate(-3.0, -4.0, -2.0)})
-    assert evaluate_module.verdict(row, "other", 0.0, served) == verdict
+    assert verdicts.verdict(row, "other", 0.0, served) == verdict

@@ -181,6 +181,10 @@ PAGES = {
         {
             "Audit": _in("audit", "audit Audit Roles Part Column"),
             "Decisions": _in("audit", "read_decisions Decisions Codes Source"),
+            "Logs of the simulator": [
+                *_in("training", "log_decisions DecisionLog"),
+                "audit.logs.write_log",
+            ],
             "Intervals": [
                 *_in("statistics.proportions", "Shares wilson_interval difference_interval"),
                 *_in("statistics.proportions", "ratio_interval odds_ratio_interval pair_gaps"),

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import fairgym
-from fairgym.core import FairgymError, Feature
+from fairgym.core import FairgymError, Feature, counts_people, rollout
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.environments._common.regions import Move, RegionParams, move_features
+from fairgym.policies import fixed_policies
 from fairgym.utils.registry import environments
 from fairgym.wrappers import EndsAfter
 
@@ -217,3 +218,26 @@ def test_moves_leave_other_columns_alone():
     np.testing.assert_allclose(after["income"], [10.5, 20.5])
     np.testing.assert_allclose(after["distress"], [0.0, 3.5])
     assert after["age"] is data["age"] and list(after) == list(data)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_environment_declares_what_a_log_of_decisions_has(name):
+    """Columns of one number per person or place, and the roles that they have."""
+    sized = {"population": 20} if name in NAMES else {}
+    env = fairgym.make(name, horizon=3, **sized)
+    policies = fixed_policies(env, dict.fromkeys(env.agents, "random"))
+    for decision in env.spec.decisions.values():
+
+        def logged(key, rows=decision.rows):
+            tally = counts_people(env)
+            return rollout(env, env.default_params, policies, key, tally=tally, log=rows).logged
+
+        columns = jax.eval_shape(logged, jax.random.key(0))
+        assert {column.shape for column in columns.values()} == {columns["asked"].shape}
+        assert columns["asked"].shape[0] == 3 and columns["asked"].ndim == 2
+        roles = (decision.decision, decision.outcome, decision.score, decision.amount)
+        assert {name for name in (*roles, *decision.groups) if name} <= set(columns)
+        assert ("settled" in columns) == bool(decision.outcome)
+        assert {*decision.groups} <= {*env.spec.axes, *decision.names}
+        assert decision.about.endswith(".") and decision.about.startswith(("A row", "No decision"))
+    assert env.spec.decisions

@@ -34,7 +34,8 @@ class AuditFlags(Output):
     config: str | None = flag(
         None,
         "TOML file with the roles of the columns, such as the audit.toml of an earlier audit, or a"
-        " built-in map: compas, hmda-lar, lending-club or open-policing. Flags override it.",
+        " built-in map: compas, hmda-lar, lending-club or open-policing. Flags override it. By"
+        " default the .toml file beside the table, if it begins with '# fairgym audit'.",
         metavar="FILE",
     )
     decision: str | None = flag(
@@ -126,9 +127,15 @@ def audit(arguments: Sequence[str]) -> None:
         _list_examples(flags)
         return
     from fairgym.audit.audit import audit as run
+    from fairgym.audit.logs import roles_beside
     from fairgym.audit.roles import Roles
     from fairgym.audit.write import members, settings
 
+    if flags.config is None and len(flags.table) == 1:
+        beside = roles_beside(flags.table[0])
+        if beside is not None:
+            say(f"roles of the columns: {beside}")
+            flags = dataclasses.replace(flags, config=str(beside))
     table, given, digest = _asked(flags)
     if flags.out is not None:
         require_path(flags.out, "out")

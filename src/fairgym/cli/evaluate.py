@@ -7,6 +7,7 @@ import numpy as np
 
 from fairgym.cli.common import plain
 from fairgym.cli.effects import ARROWS, MORE, same_episodes, show_gaps, show_nulls, show_undefined
+from fairgym.cli.logs import log_flag, log_policy_flag, logging
 from fairgym.cli.output import (
     ALL_HELP,
     LINES,
@@ -22,12 +23,13 @@ from fairgym.cli.output import (
 )
 from fairgym.cli.parsing import flag, names, parse, scheme_flag
 from fairgym.cli.schemes import scheme_table
+from fairgym.cli.verdicts import verdicts_of
 from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, small
 from fairgym.core import Environment, check_shape
 from fairgym.results.gap_tables import Columns, worse_off
 from fairgym.results.gaps import gaps_of
 from fairgym.results.numbers import Estimate, difference_text, interval
-from fairgym.results.quantities import FAILED, measures
+from fairgym.results.quantities import measures
 from fairgym.results.records import comparison_results
 from fairgym.results.rows import Row, rows_of
 from fairgym.results.table import Table
@@ -72,6 +74,8 @@ class Flags(Output):
         " each disparity beside its null distribution (group labels shuffled within the same"
         " episodes).",
     )
+    log: str | None = log_flag()
+    log_policy: str = log_policy_flag()
     all: bool = flag(False, ALL_HELP)
 
 
@@ -84,6 +88,9 @@ def evaluate(arguments: Sequence[str]) -> None:
     check_shape("episodes", flags.episodes, 1, 1_000_000)
     check_shape("seed", flags.seed, 0, 2**32 - 1)
     runs = load_runs(*flags.folders, schemes=flags.scheme)
+    log = logging(flags.log, flags.log_policy, runs, flags.sample, flags.massage)
+    if log is not None:
+        log(flags.episodes, flags.seed)
     named = [(name, [run]) for name, run in zip(_names(runs), runs, strict=True)]
     schemes = any(run.env.spec.schemes for run in runs)
     comparisons = compare(
@@ -98,7 +105,9 @@ def evaluate(arguments: Sequence[str]) -> None:
         progress=lambda policy: say(f"measuring: {policy}"),
     )
     settings = labels_of([part_of(essence(comparison.run), AIM) for comparison in comparisons])
-    if flags.give("evaluate", lambda: comparison_results(comparisons, settings)):
+    own = ("all", "log", "log_policy")  # which change no result
+    told = {name: value for name, value in vars(flags).items() if name not in own}
+    if flags.give("evaluate", lambda: comparison_results(comparisons, settings), told):
         for comparison, setting in zip(comparisons, settings, strict=True):
             if flags.all:
                 print_tables(comparison, setting)
@@ -143,7 +152,7 @@ def print_summary(comparison: Comparison, setting: str = "", lines: int = LINES)
     show(table, WIDTH)
     line(caption)
     taken = len(folded(heading)) + len(table.rows) + 4 + len(folded(caption))
-    better = list(_better_lines(rows[2:], _verdicts(rows, columns, reference, env)))
+    better = list(_better_lines(rows[2:], verdicts_of(rows, columns, reference, env)))
     behind = [
         fitting(f"  {name}: ", parts)
         for name, one in columns.items()
@@ -274,7 +283,7 @@ def _difference_table(
     rows: Sequence[Row], columns: Columns, reference: str, env: Environment
 ) -> Table:
     """Mean differences from the first policy, and which of the two is better."""
-    verdicts = _verdicts(rows, columns, reference, env)
+    verdicts = verdicts_of(rows, columns, reference, env)
     cells = [
         [
             row.label,
@@ -302,48 +311,3 @@ def _difference_table(
 def _difference_cell(difference: Estimate, unit: str, verdict: str) -> str:
     """Return a difference with its verdict: "+1.20 points [+0.40, +2.00] better"."""
     return f"{difference_text(difference, unit)} {verdict}".rstrip()
-
-
-def _verdicts(
-    rows: Sequence[Row], columns: Columns, reference: str, env: Environment
-) -> dict[str, dict[str, str]]:
-    """Verdict on each policy against the first one in each measure: policy -> measure -> word."""
-    fails = {name: np.mean([one.terminated for one in found]) for name, found in columns.items()}
-    by_name = {row.quantity.name: row for row in rows}
-    served = {}  # measure that only counts people who were served -> the share that was
-    for name, other in env.spec.finished_only.items():
-        rate = getattr(env.metrics[other], "rate", None)
-        share = next((n for n, metric in env.metrics.items() if metric == rate), None)
-        if share is not None:
-            served[name] = by_name[share]
-    return {
-        name: {
-            measure: verdict(row, name, float(fails[name] - fails[reference]), served.get(measure))
-            for measure, row in by_name.items()
-        }
-        for name in columns
-        if name != reference
-    }
-
-
-def verdict(row: Row, name: str, fails: float, served: Row | None = None) -> str:
-    """Whether a policy is better or worse than the reference; "" where that is unclear.
-
-    "by failing" where the better side fails more often; "not comparable" where the measure counts
-    only people who were served, and another share was served.
-
-    Args:
-        row: The measure.
-        name: Name of the policy.
-        fails: Share of episodes in which the policy fails, minus that of the reference.
-        served: The share of people who were served, if the measure counts only those.
-    """
-    gap = row.differences[name]
-    if not gap.clear:
-        return ""
-    better = gap.mean * row.quantity.better > 0.0
-    if row.quantity.name != FAILED and fails != 0.0 and (fails > 0.0) == better:
-        return "by failing"
-    if served is not None and served.differences[name].clear:
-        return "not comparable"
-    return "better" if better else "worse"

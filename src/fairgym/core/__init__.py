@@ -11,6 +11,7 @@ from fairgym.core.components import (
     component,
     group_count,
 )
+from fairgym.core.decisions import Decision, Moment
 from fairgym.core.environment import (
     Environment,
     PopulationEnvironment,
@@ -48,6 +49,7 @@ __all__ = [
     "ComponentInfo",
     "Components",
     "Counts",
+    "Decision",
     "Discrete",
     "Element",
     "Entities",
@@ -58,6 +60,7 @@ __all__ = [
     "FairgymError",
     "Feature",
     "Memory",
+    "Moment",
     "OneEntity",
     "ParamInfo",
     "Params",

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from fairgym.core.decisions import Decision
 from fairgym.core.errors import FairgymError
 from fairgym.core.struct import Struct
 
@@ -228,6 +229,8 @@ class EnvironmentSpec:
             such as a place in a network.
         counts_people: Whether `count_people` counts all components with one number per group, so
             that they are available per person.
+        decisions: Decisions about persons or places that can be logged (`fairgym evaluate --log`),
+            by name; the first is the default.
     """
 
     agents: tuple[str, ...]
@@ -258,6 +261,7 @@ class EnvironmentSpec:
     finished_only: Mapping[str, str] = dataclasses.field(default_factory=dict)
     exchangeable: bool = True
     counts_people: bool = False
+    decisions: Mapping[str, Decision] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Fill in defaults that depend on other fields."""

@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core.components import Memory, add_compensated
+from fairgym.core.decisions import Moment
 from fairgym.core.environment import (
     Environment,
     PopulationEnvironment,
@@ -43,6 +44,8 @@ class Episode(Struct):
         tallies: Totals with one number per person instead of per group; None unless requested.
         part_totals: Totals by each attribute in `env.spec.partitions` instead of by group, with a
             person's attribute at the start of each step. Empty without tallies.
+        logged: Results of `log` for each step, stacked along a first axis `horizon` and zero after
+            the end; None without `log`.
     """
 
     totals: PyTree
@@ -55,6 +58,7 @@ class Episode(Struct):
     memories: dict[str, PyTree]
     tallies: PyTree
     part_totals: dict[str, PyTree]
+    logged: PyTree
 
 
 class _Loop(Struct):
@@ -72,6 +76,7 @@ class _Loop(Struct):
     hidden: dict[str, PyTree]
     tallies: PyTree
     tallies_lost: PyTree
+    logged: PyTree
 
 
 def episode_keys(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
@@ -92,6 +97,7 @@ def rollout(
     watch: Callable[[PyTree], PyTree] | None = None,
     memories: Mapping[str, Memory] | None = None,
     tally: bool = False,
+    log: Callable[[Moment], PyTree] | None = None,
 ) -> Episode:
     """Run one episode. It is pure and supports jit, and vmap over params, policies and keys.
 
@@ -112,6 +118,8 @@ def rollout(
             default.
         tally: Whether to also return component sums per person; needs an environment with
             `counts_people`.
+        log: Pure function of a step; its result is returned for every step. With `tally`, it gets
+            the components per person.
 
     Raises:
         FairgymError: An agent has no policy, an agent is unknown, the horizon is out of range, or
@@ -135,7 +143,7 @@ def rollout(
             f"tally must be False for {env.name}, which does not count per person (counts_people)"
         )
     folded: Mapping[str, Memory] = env.spec.schemes if memories is None else memories
-    asked = _Asked(env, params, policies, steps, discount, trace, watch, folded, tally)
+    asked = _Asked(env, params, policies, steps, discount, trace, watch, folded, tally, log)
     reset_key, policy_key, noise_key = episode_keys(key)
     start, in_fields = asked.start(reset_key, key)
     end = lax.while_loop(
@@ -167,6 +175,7 @@ class _Asked(NamedTuple):
     watch: Callable[[PyTree], PyTree] | None
     memories: Mapping[str, Memory]
     tally: bool
+    log: Callable[[Moment], PyTree] | None
 
     def start(
         self, reset_key: PRNGKeyArray, key: PRNGKeyArray
@@ -177,7 +186,7 @@ class _Asked(NamedTuple):
         if self.tally:
             state = cast(PopulationEnvironment, env).counting_people(state)
         hidden = first_hidden(self.policies)
-        components, action_sums, action_counts = self.nothing(state, hidden, key)
+        components, action_sums, action_counts, told = self.nothing(state, hidden, key)
         tallies = trace = watched = None
         if self.tally:
             tallies = (components, in_parts(env, components, state))
@@ -203,19 +212,32 @@ class _Asked(NamedTuple):
             hidden=hidden,
             tallies=tallies,
             tallies_lost=tallies,
+            logged=_empty_rows(told, self.steps),
         )
         return start, in_fields
 
     def nothing(self, state: PyTree, hidden: dict[str, PyTree], key: PRNGKeyArray) -> PyTree:
-        """Return components, sums of actions and their counts, all zero."""
+        """Return components, sums of actions, their counts, and what a step logs, all zero."""
 
         def step(state: PyTree) -> PyTree:
             acted = self.act(state, hidden, key)
-            components = self.env.advance(key, state, acted.actions, self.params)[1]
-            return components, acted.sums, acted.counts
+            after, components, _ = self.env.advance(key, state, acted.actions, self.params)
+            told = self.told(state, acted.actions, components, after)
+            return components, acted.sums, acted.counts, told
 
         shapes = jax.eval_shape(step, state)
         return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+
+    def told(
+        self, before: PyTree, actions: dict[str, Array], components: PyTree, after: PyTree
+    ) -> PyTree:
+        """Return what is logged of a step; None without `log`."""
+        if self.log is None:
+            return None
+        env = self.env
+        some = isinstance(env.unwrapped, PopulationEnvironment)
+        people = cast(PopulationEnvironment, env).people(before) if some else {}
+        return self.log(Moment(before, people, actions, components, after, self.params))
 
     def turn(self, loop: _Loop, policy_key: PRNGKeyArray, noise_key: PRNGKeyArray) -> _Loop:
         """Make one step."""
@@ -226,10 +248,11 @@ class _Asked(NamedTuple):
         state, components, terminated = env.advance(
             step_key, loop.state, acted.actions, self.params
         )
+        logged = self.told(loop.state, acted.actions, components, state)
         tallies = tallies_lost = None
         if self.tally:
-            told = (components, in_parts(env, components, loop.state))
-            weighted = jax.tree.map(lambda x: x * loop.discount, told)
+            counted = (components, in_parts(env, components, loop.state))
+            weighted = jax.tree.map(lambda x: x * loop.discount, counted)
             tallies, tallies_lost = add_compensated(loop.tallies, loop.tallies_lost, weighted)
             components = in_groups(env, components, loop.state.group)
         # as one vector, which takes fewer operations than a sum for each component
@@ -252,6 +275,7 @@ class _Asked(NamedTuple):
             hidden=acted.hidden,
             tallies=tallies,
             tallies_lost=tallies_lost,
+            logged=_set_row(loop.logged, logged, now),
         )
 
     def act(self, state: PyTree, hidden: Mapping[str, PyTree], key: PRNGKeyArray) -> _Acted:
@@ -308,6 +332,7 @@ def _episode(env: Environment, end: _Loop, in_fields: Callable[[Array], PyTree])
         memories=end.memories,
         tallies=tallies,
         part_totals=part_totals,
+        logged=end.logged,
     )
 
 

@@ -1,5 +1,6 @@
 """Training, run folders and evaluation of all algorithms."""
 
+from fairgym.training.decisions import DecisionLog, log_decisions
 from fairgym.training.devices import configure
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.loop import train
@@ -9,6 +10,7 @@ from fairgym.training.schedules import During
 from fairgym.training.tensorboard import TensorBoard
 
 __all__ = [
+    "DecisionLog",
     "During",
     "Evaluation",
     "Run",
@@ -19,6 +21,7 @@ __all__ = [
     "evaluate",
     "load",
     "load_runs",
+    "log_decisions",
     "simulate",
     "train",
 ]

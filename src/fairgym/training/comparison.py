@@ -16,11 +16,13 @@ from fairgym.policies import fixed_policies, sampled
 from fairgym.training.baselines import baselines_of
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run
+from fairgym.utils.changes import unknown
 
 # Fields of a configuration that determine a baseline's episodes, and those that only determine its
 # score.
 _ENVIRONMENT = ("environment", "environment_args", "params")
 _AIM = ("objective", "objectives", "bounds")
+LEARNED = "learned"  # name of the policy of a run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,6 +146,29 @@ def compare(
             shared[environment] = baselines
         comparisons.append(Comparison(environment, tuple(learned), baselines))
     return comparisons
+
+
+def policies_of(
+    run: Run, name: str = LEARNED, *, sample: bool = False, massage: bool = False
+) -> tuple[Environment, Mapping[str, AnyPolicy]]:
+    """Return one of the policies that `compare` measures, and the environment that it acts in.
+
+    Args:
+        run: The run.
+        name: "learned", or a baseline of the environment: the keys of `baselines_of`, "random"
+            among them.
+        sample: As in `compare`; baselines do not change.
+        massage: As in `compare`; baselines do not change.
+
+    Raises:
+        FairgymError: There is no such policy, or the run has none or cannot be sampled or massaged.
+    """
+    if name == LEARNED:
+        return _acting(run, sample, massage)
+    found = baselines_of(run.env, random=True)
+    if name not in found:
+        raise unknown("policy", name, [LEARNED, *found], "there are", f" of {run.env.name}")
+    return run.env, fixed_policies(run.env, found[name])
 
 
 class _Choice(eqx.Module):

@@ -11,11 +11,13 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fairgym.core import (
     Allocation,
+    Decision,
     Entities,
     EntitySpace,
     Environment,
     EnvironmentSpec,
     Feature,
+    Moment,
     param,
     per_group,
     uniform,
@@ -37,6 +39,29 @@ from fairgym.utils import register_environment
 UNITS, HARDER_UNITS = 6, 30
 MISSED_WEIGHT = 0.25  # zeta_1, with zeta_0 = 1
 WINDOW = 300  # w, steps in the window of the training measures
+
+
+def _visits(step: Moment) -> dict[str, Array]:
+    sent = step.components.sent
+    return {
+        "asked": jnp.ones_like(sent),
+        "site": jnp.arange(len(sent)),
+        "visited": sent,
+        "units": sent,
+        "occurred": step.components.occurred,
+        "found": step.components.found,
+    }
+
+
+VISITS = Decision(
+    about="No decision is about a person: a row is a site in a step. It is favourable if the site"
+    " gets a unit of attention or more, and its amount is the number of units.",
+    left_out="Incidents have no rows of their own: the columns occurred and found count them.",
+    decision="visited",
+    rows=_visits,
+    amount="units",
+    groups=("site",),
+)
 
 
 @register_environment("attention")
@@ -109,6 +134,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
                 "random": {"dispatcher": "random"},
             },
             expected_components=self._expected_components,
+            decisions={"visit": VISITS},
         )
 
     @property

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 
-from fairgym.core import EntitySpace, Feature
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from fairgym.core import Decision, EntitySpace, Feature, Moment
 from fairgym.environments.bank_loans.dynamics import SCORES
 from fairgym.fairness import Direct, Disparity, Distance, Metric, Rate, Windowed
 
@@ -96,3 +99,42 @@ def observation_space(shows_cash: bool, informed: bool, selective_labels: bool) 
             for score in SCORE_NAMES
         ]
     return EntitySpace(1, features, tuple(context))
+
+
+def decisions(selective_labels: bool) -> dict[str, Decision]:
+    """Return the decisions that can be logged: the loans.
+
+    Args:
+        selective_labels: Whether outcomes are known only for loans that were granted.
+    """
+
+    def applications(step: Moment) -> dict[str, Array]:
+        counts, group = step.components, step.before.group
+        approved = counts.approved[group]
+        return {
+            "asked": jnp.ones(1),
+            "group": group[None],
+            "approved": approved[None],
+            "settled": approved[None] if selective_labels else jnp.ones(1),
+            "repaid": counts.would_repay[group][None],
+            "score": step.before.score[None] + 1,
+            "amount": jnp.asarray(step.params.loan, jnp.float32)[None],
+        }
+
+    known = (
+        "known only for loans that were granted"
+        if selective_labels
+        else "known also for those denied, as in the source"
+    )
+    loan = Decision(
+        about="A row is the applicant of a step, whose loan the bank approves or denies. The"
+        f" outcome is whether the applicant repays, {known}. Its amount is that of the loan in"
+        " dollars. Applicants have no identity.",
+        decision="approved",
+        rows=applications,
+        outcome="repaid",
+        score="score",
+        amount="amount",
+        groups=("group",),
+    )
+    return {"loan": loan}

@@ -28,6 +28,7 @@ from fairgym.environments.bank_loans.declarations import (
     START_ADVANTAGED,
     START_DISADVANTAGED,
     baseline_policies,
+    decisions,
     measures_of,
     metrics_of,
     observation_space,
@@ -103,6 +104,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
             benefit="approved",
             baselines=baseline_policies(self.informed, self.selective_labels),
             expected_components=self._expected_components,
+            decisions=decisions(self.selective_labels),
         )
 
     @property

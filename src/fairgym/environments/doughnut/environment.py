@@ -11,10 +11,12 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
     Components,
+    Decision,
     Entities,
     EntitySpace,
     EnvironmentSpec,
     Feature,
+    Moment,
     OneEntity,
     Params,
     PopulationEnvironment,
@@ -135,6 +137,7 @@ class Doughnut(
             stages=("absent", "at_counter"),
             core_attribute="present",
             size_text=f"{self.population:,} people",
+            decisions={"doughnut": self._doughnut},
         )
 
     @property
@@ -156,6 +159,19 @@ class Doughnut(
             "worst_off": Scheme.long_term(received, Rawlsian()),
             "balance": Scheme(received, StakeholderFirst()),
         }
+
+    @property
+    def _doughnut(self) -> Decision:
+        """Each person is a group of their own, whom audits compare."""
+        return Decision(
+            about="A row is a person at the counter in a step, of whom one at most gets the"
+            " doughnut. Groups are the persons, each the same place in every episode.",
+            left_out="Doughnuts for people who were not there are not logged: nobody got them.",
+            decision="received",
+            rows=_at_counter,
+            groups=("customer",),
+            names={"customer": self._action_spaces["server"].names},
+        )
 
     @cached_property
     def _observation_spaces(self) -> dict[str, EntitySpace]:
@@ -215,6 +231,14 @@ class Doughnut(
         components = DoughnutComponents(handed_out=handed_out, wasted=1.0 - jnp.sum(handed_out))
         state = state.replace(time=state.time + 1, stage=_arrived(noise.arrival, params))
         return state, components, jnp.array(False)
+
+
+def _at_counter(step: Moment) -> dict[str, Array]:
+    return {
+        "asked": step.people["present"],
+        "customer": jnp.arange(len(step.before.group)),
+        "received": step.components.handed_out,
+    }
 
 
 def _arrived(arrival: Float[Array, " people"], params: DoughnutParams) -> Int[Array, " people"]:

@@ -3,7 +3,19 @@
 Features: MAFE, table 6; metrics: MAFE, table 8, appendix H.
 """
 
-from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
+from jaxtyping import Array
+
+from fairgym.core import (
+    ActionSpace,
+    Decision,
+    Element,
+    EntitySpace,
+    Feature,
+    Moment,
+    PerEntity,
+    Shares,
+    per_group,
+)
 from fairgym.data.populations import education
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
@@ -185,3 +197,29 @@ def action_spaces(population: int, applicants: int) -> dict[str, ActionSpace]:
         "employer": PerEntity(population, Element("salary", unit="share of the maximum")),
         "planner": PLANNER,
     }
+
+
+def _applications(step: Moment) -> dict[str, Array]:
+    return {
+        "asked": step.components.applied,
+        "admitted": step.components.entered,
+        "settled": step.components.bachelor_class,  # also of those who have left
+        "graduated": step.components.bachelors,
+        "baseline_gpa": step.people["baseline_gpa"],
+    }
+
+
+DECISIONS = {
+    "admission": Decision(
+        about="A row is an application to the university, which admits or rejects the person. The"
+        " outcome of those admitted, known when their class completes the bachelor's, is whether"
+        " they completed it.",
+        left_out="Salaries are not logged: a salary is a level that every worker has. The shares"
+        " of the university's and the planner's budgets are not logged: they go to regions and"
+        " purposes, and decide on no person.",
+        decision="admitted",
+        rows=_applications,
+        outcome="graduated",
+        score="baseline_gpa",
+    )
+}

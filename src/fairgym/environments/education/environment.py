@@ -38,6 +38,7 @@ from fairgym.environments._common.schedule import Construction, Schedule
 from fairgym.environments.education import dynamics, steps
 from fairgym.environments.education.declarations import (
     APPENDIX_H,
+    DECISIONS,
     FIXED_COLUMNS,
     GROUPS,
     PLANNER,
@@ -105,7 +106,6 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             agents=("admissions", "university", "employer", "planner"),
             groups=GROUPS,
             components=EducationComponents,
-            # Rewards and disparities of MAFE, with the normalisers of table 8.
             metrics={**published_metrics(self._profit_scale), **graduation_metrics()},
             time_unit="semesters",
             failure="the university or the employer fails",
@@ -115,11 +115,11 @@ class Education(SampledEnvironment[EducationState, EducationParams, EducationCom
             terms=APPENDIX_H,
             # salaries: university, employer and planner all affect what people earn
             benefit="salaries",
-            # The card's plausible fixed policy, and variations of one agent.
             baselines=baseline_policies(),
             stages=("tertiary", "university", "workforce"),
             core_attribute="baseline_gpa",
             counts_people=True,
+            decisions=DECISIONS,
             data_checksum=self._data.checksum,
             size_text=f"{self.population:,} people",
         )

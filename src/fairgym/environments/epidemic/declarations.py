@@ -2,6 +2,11 @@
 
 from collections.abc import Mapping
 
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from fairgym.core import Decision, Moment
+from fairgym.environments.epidemic.steps import SUSCEPTIBLE
 from fairgym.fairness import Disparity, Distance, Metric, Rate, Windowed
 
 
@@ -43,3 +48,33 @@ def baseline_policies() -> dict[str, dict[str, str]]:
         "random_susceptible": {"clinic": "random-present"},
         "nobody": {"clinic": "none"},
     }
+
+
+def decisions(states: int) -> dict[str, Decision]:
+    """Return the decisions that can be logged: who is vaccinated.
+
+    Args:
+        states: Number of states of health, of which the first and the last are not infected.
+    """
+
+    def vaccines(step: Moment) -> dict[str, Array]:
+        before, after = step.before.stage, step.after.stage
+        given = jnp.arange(len(before)) == step.actions["clinic"]
+        everybody = jnp.ones(before.shape, bool)
+        return {
+            "asked": (before == SUSCEPTIBLE) | given,
+            "vaccinated": given,
+            "settled": everybody,
+            "not_infected": (after == SUSCEPTIBLE) | (after == states - 1),
+            "degree": step.people["degree"],
+        }
+
+    vaccine = Decision(
+        about="A row is a person who can be vaccinated in a step, of whom one at most is: everybody"
+        " who is susceptible, and the person who gets the vaccine in vain. The outcome is whether"
+        " the person is not infected after the step, known for everybody.",
+        decision="vaccinated",
+        rows=vaccines,
+        outcome="not_infected",
+    )
+    return {"vaccine": vaccine}

@@ -26,6 +26,7 @@ from fairgym.environments._common.base import SpacesByAgent
 from fairgym.environments.epidemic import steps
 from fairgym.environments.epidemic.declarations import (
     baseline_policies,
+    decisions,
     epidemic_measures,
     epidemic_metrics,
 )
@@ -199,6 +200,7 @@ class Epidemic(
             # a person's number is a place in the network
             exchangeable=False,
             expected_components=self._expected_components,
+            decisions=decisions(len(self._stages)),
         )
 
     @property

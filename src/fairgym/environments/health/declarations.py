@@ -3,9 +3,20 @@
 Features: MAFE, table 4; metrics: MAFE, table 8, appendix G.
 """
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Shares, per_group
+from fairgym.core import (
+    ActionSpace,
+    Decision,
+    Element,
+    EntitySpace,
+    Feature,
+    Moment,
+    PerEntity,
+    Shares,
+    per_group,
+)
 from fairgym.data.populations import health
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
@@ -155,3 +166,30 @@ def _names(name: str) -> list[str]:
 
 def _of_regions(name: str, high: float, unit: str, source: str = "") -> list[Feature]:
     return [Feature(feature, 0, high, unit, source) for feature in _names(name)]
+
+
+def decisions(period: int) -> dict[str, Decision]:
+    """Return the decisions that can be logged: the offers of insurance, every `period` months."""
+
+    def offers(step: Moment) -> dict[str, Array]:
+        return {
+            "asked": (step.before.time % period == 0) * jnp.ones_like(step.components.people),
+            "insured": step.components.insured,
+            "premium": step.after.premium,
+            "health_risk": step.people["health_risk"],
+            "family_income": step.people["family_income"],
+        }
+
+    coverage = Decision(
+        about="A row is an offer of insurance to a person, in a month in which the insurer sets its"
+        " premiums; it is favourable if the person is insured. Its amount is the premium in"
+        " dollars per month that is asked of the person, after the subsidy, taken or not.",
+        left_out="The other months of an offer are not logged, because nothing is decided in them."
+        " Beds are not logged: the hospital ranks a queue in every month, and the environment"
+        " counts no beds given. The shares of the planner's budget go to regions and purposes,"
+        " and decide on no person.",
+        decision="insured",
+        rows=offers,
+        amount="premium",
+    )
+    return {"coverage": coverage}

@@ -41,6 +41,7 @@ from fairgym.environments.health.declarations import (
     action_spaces,
     baseline_policies,
     by_region,
+    decisions,
     observation_spaces,
     published_metrics,
 )
@@ -107,6 +108,7 @@ class Health(SampledEnvironment[HealthState, HealthParams, HealthComponents]):
             data_checksum=self._data.checksum,
             size_text=f"{self.population:,} people",
             waits={"waiting": "time_waited"},
+            decisions=decisions(self.decision_period),
         )
 
     @property

@@ -10,11 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.core import (
+    Decision,
     Entities,
     EntitySpace,
     EnvironmentSpec,
     FairgymError,
     Feature,
+    Moment,
     OneEntity,
     PopulationEnvironment,
     param,
@@ -34,6 +36,26 @@ from fairgym.utils import register_environment
 GROUPS = ("A", "B")
 CREDIT = ("discrete", "gaussian")
 CREDIT_LEVELS = 8  # 0.2, 0.3, ..., 0.9
+
+
+def _applications(step: Moment) -> dict[str, Array]:
+    return {
+        "asked": step.components.applied,
+        "granted": step.components.loans,
+        "settled": step.components.loans,
+        "repaid": step.components.repaid,
+        "credit": step.people["credit"],
+    }
+
+
+LOANS = Decision(
+    about="A row is a person who applies for a loan in a step, of whom one at most gets it.",
+    left_out="Offers to people who did not apply are not logged: they get no loan.",
+    decision="granted",
+    rows=_applications,
+    outcome="repaid",
+    score="credit",
+)
 
 
 @register_environment("lending_pool")
@@ -105,6 +127,7 @@ class LendingPool(
             core_attribute="credit",
             size_text=f"{self.population:,} people",
             counts_people=True,
+            decisions={"loan": LOANS},
         )
 
     @property

@@ -7,8 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Array
 
-from fairgym.core import ActionSpace, Element, EntitySpace, Feature, PerEntity, Unit, per_group
+from fairgym.core import (
+    ActionSpace,
+    Decision,
+    Element,
+    EntitySpace,
+    Feature,
+    Moment,
+    PerEntity,
+    Unit,
+    per_group,
+)
 from fairgym.environments._common.base import PublishedProfit
 from fairgym.fairness import Direct, Disparity, Metric, Rate
 
@@ -182,3 +193,55 @@ def action_spaces(
         "debt_management": Unit(per_group("relief", groups, meaning=_RELIEF)),
     }
     return {f"{bank}{role}": space for bank in banks for role, space in of_role.items()}
+
+
+def _settled(step: Moment) -> dict[str, Array]:
+    """Return whose loan ends in this step, and who of them has repaid it."""
+    ended = step.components.ended
+    return {"settled": ended, "repaid": ended - step.components.defaulted}
+
+
+def _applications(step: Moment) -> dict[str, Array]:
+    return {
+        "asked": step.components.applied,
+        "approved": step.components.approved,
+        **_settled(step),
+        "qualification_score": step.people["qualification_score"],
+        "principal": step.people["principal"],
+    }
+
+
+def _payouts(step: Moment) -> dict[str, Array]:
+    paid_out = step.components.disbursed
+    return {
+        "asked": paid_out + step.components.waiting,
+        "paid_out": paid_out,
+        **_settled(step),
+        "time_waited": step.people["time_waited"],
+        "principal": step.people["principal"],
+    }
+
+
+_PRINCIPAL = "its amount is the principal of the loan in dollars, granted or not"
+RELIEF_LEFT_OUT = (
+    "Relief is not logged: it is a share that holds for a whole group, and decides on no person."
+)
+APPLICATIONS = Decision(
+    about=f"A row is an application for a loan that a bank approves or refuses; {_PRINCIPAL}.",
+    left_out=RELIEF_LEFT_OUT,
+    decision="approved",
+    rows=_applications,
+    outcome="repaid",
+    score="qualification_score",
+    amount="principal",
+)
+PAYOUTS = Decision(
+    about="A row is a person in the queue in one month, whose loan is paid out or who waits on;"
+    f" {_PRINCIPAL}.",
+    left_out=RELIEF_LEFT_OUT,
+    decision="paid_out",
+    rows=_payouts,
+    outcome="repaid",
+    amount="principal",
+)
+DECISIONS = {"admission": APPLICATIONS, "payout": PAYOUTS}

@@ -38,6 +38,7 @@ from fairgym.environments._common.sampled import (
 from fairgym.environments._common.schedule import Schedule
 from fairgym.environments.loan import dynamics, pool, steps
 from fairgym.environments.loan.declarations import (
+    DECISIONS,
     PROFIT,
     ROLES,
     action_spaces,
@@ -181,6 +182,7 @@ class Loan(SampledEnvironment[LoanState, LoanParams, QueueComponents]):
             waits={"waiting": "time_waited"},
             # the wait leaves out people who are never served
             finished_only={f"{bank}wait_disparity": "served_disparity" for bank in banks},
+            decisions=DECISIONS,
         )
 
     @property

@@ -34,6 +34,7 @@ from fairgym.environments._common.sampled import (
 )
 from fairgym.environments.loan import dynamics as loan
 from fairgym.environments.loan.declarations import (
+    APPLICATIONS,
     PROFIT,
     action_spaces,
     baseline_policies,
@@ -129,6 +130,8 @@ class LoanSimple(SampledEnvironment[LoanSimpleState, LoanSimpleParams, LoanCompo
             stages=("idle", "applying"),
             core_attribute="qualification_score",
             counts_people=True,
+            # those of `loan`; everybody who is approved is paid out at once
+            decisions={"admission": APPLICATIONS},
             data_checksum=self._data.checksum,
             size_text=f"{self.population:,} people",
         )

@@ -40,10 +40,10 @@ def schemes(decisions: Decisions, every: Sequence[Series], roles: Roles) -> list
         Column("score", "score", "", ("low", "high")),
     )
     about = (
-        "Schemes (U, W, B) of Alamdari et al. (2024) over all periods; more is fairer. Parity is"
+        "Schemes (U, W, B) of Alamdari et al. (2024) over all periods; more is better. Parity is"
         " minus the largest gap between rates so far, welfare is that of the rates or totals at the"
         f" end. {roles.level:.0%} intervals are those scores that simultaneous intervals of all"
-        " groups' status allow, so that a fair system is not told to have a gap."
+        " groups' status allow, so that chance alone is not told as a gap."
     )
     found = [Part("schemes", "Fairness schemes", about, rows, columns)]
     if balances:

@@ -72,6 +72,8 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "scheme": "name",
         "seed": int,
         "sample": bool,
+        "log": "column",
+        "log_policy": "column",
         "massage": bool,
         "null": bool,
         "all": bool,

@@ -39,7 +39,7 @@ def outcomes(decisions: Decisions, roles: Roles) -> list[Part]:
     elif not decisions.favourable.all():
         told_of = "unknown" if not share else f"known for {number_told(share, 'share')} of them"
         text = (
-            "True and false positive rates (TPR, FPR) are not identifiable and not given: they need"
+            "True and false positive rates are not identifiable and not given: they need"
             f" the outcomes of the refused, which are {told_of} (selective labels). Rates of the"
             " accepted alone are no substitute."
         )

@@ -1,5 +1,6 @@
 """Observations, metrics and baselines of the bank loans environment (section VI-A)."""
 
+import functools
 from collections.abc import Mapping
 
 import jax.numpy as jnp
@@ -107,20 +108,6 @@ def decisions(selective_labels: bool) -> dict[str, Decision]:
     Args:
         selective_labels: Whether outcomes are known only for loans that were granted.
     """
-
-    def applications(step: Moment) -> dict[str, Array]:
-        counts, group = step.components, step.before.group
-        approved = counts.approved[group]
-        return {
-            "asked": jnp.ones(1),
-            "group": group[None],
-            "approved": approved[None],
-            "settled": approved[None] if selective_labels else jnp.ones(1),
-            "repaid": counts.would_repay[group][None],
-            "score": step.before.score[None] + 1,
-            "amount": jnp.asarray(step.params.loan, jnp.float32)[None],
-        }
-
     known = (
         "known only for loans that were granted"
         if selective_labels
@@ -131,10 +118,25 @@ def decisions(selective_labels: bool) -> dict[str, Decision]:
         f" outcome is whether the applicant repays, {known}. Its amount is that of the loan in"
         " dollars. Applicants have no identity.",
         decision="approved",
-        rows=applications,
+        rows=functools.partial(_applications, selective_labels),
         outcome="repaid",
         score="score",
         amount="amount",
         groups=("group",),
     )
     return {"loan": loan}
+
+
+def _applications(selective_labels: bool, step: Moment) -> dict[str, Array]:
+    """Return the row of a step."""
+    counts, group = step.components, step.before.group
+    approved = counts.approved[group]
+    return {
+        "asked": jnp.ones(1),
+        "group": group[None],
+        "approved": approved[None],
+        "settled": approved[None] if selective_labels else jnp.ones(1),
+        "repaid": counts.would_repay[group][None],
+        "score": step.before.score[None] + 1,
+        "amount": jnp.asarray(step.params.loan, jnp.float32)[None],
+    }

@@ -187,8 +187,8 @@ PAGES = {
             ],
             "Intervals": [
                 *_in("statistics.proportions", "Shares wilson_interval difference_interval"),
-                *_in("statistics.proportions", "ratio_interval odds_ratio_interval pair_gaps"),
-                *_in("statistics.proportions", "equality_test holm"),
+                *_in("statistics.proportions", "ratio_interval odds_ratio_interval equality_test"),
+                *_in("statistics.pairs", "pair_gaps holm"),
                 *_in("statistics.clusters", "effective_shares correlations"),
             ],
         },

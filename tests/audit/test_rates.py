@@ -10,11 +10,11 @@ from decided import decisions_table
 from fairgym.audit import Roles, audit
 from fairgym.audit.parts import number_of
 from fairgym.core import FairgymError
+from fairgym.statistics.pairs import holm
 from fairgym.statistics.proportions import (
     Shares,
     difference_interval,
     equality_test,
-    holm,
     odds_ratio_interval,
     ratio_interval,
     wilson_interval,

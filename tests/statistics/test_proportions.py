@@ -8,8 +8,8 @@ import pytest
 from scipy import optimize, stats
 from scipy.stats.contingency import odds_ratio as exact_odds_ratio
 
+from fairgym.statistics import pairs, share_difference
 from fairgym.statistics import proportions as own
-from fairgym.statistics import share_difference
 from fairgym.statistics.proportions import Shares
 
 # favourable and all decisions of two groups: plain, small, none or all favourable, very unequal
@@ -191,14 +191,14 @@ def test_holm_by_hand():
         for step, place in enumerate(order):
             largest = max(largest, min((6 - step) * p[place], 1.0))
             found[place] = largest
-        assert own.holm(p) == pytest.approx(found)
-    assert np.isnan(own.holm([0.01, np.nan, 0.04])[1])
-    assert own.holm([0.01, np.nan, 0.04])[0] == 0.02
+        assert pairs.holm(p) == pytest.approx(found)
+    assert np.isnan(pairs.holm([0.01, np.nan, 0.04])[1])
+    assert pairs.holm([0.01, np.nan, 0.04])[0] == 0.02
 
 
 def test_pairs_are_newcombe_intervals_at_the_shared_level():
     counts, n = np.array([[40, 50, 45], [10, 3, 9]]), np.array([[100, 90, 80], [20, 20, 20]])
-    found = own.pair_gaps(Shares.of(counts, n))
+    found = pairs.pair_gaps(Shares.of(counts, n))
     for period, (place, (i, j)) in itertools.product(range(2), enumerate([(0, 1), (0, 2), (1, 2)])):
         one, other = (Shares.of(counts[period, g], n[period, g]) for g in (i, j))
         expected = own.difference_interval(one, other, 1.0 - 0.05 / 3)
@@ -211,10 +211,10 @@ def test_pairs_are_newcombe_intervals_at_the_shared_level():
 
 
 def test_unknown_and_single_groups_have_no_gap():
-    found = own.pair_gaps(Shares.of([[4, 0, 5], [0, 0, 3]], [[10, 0, 10], [0, 0, 10]]))
+    found = pairs.pair_gaps(Shares.of([[4, 0, 5], [0, 0, 3]], [[10, 0, 10], [0, 0, 10]]))
     assert found.largest[0] == pytest.approx(0.1) and found.widest[0] == 1
     assert np.isnan([found.largest[1], found.largest_low[1], found.largest_high[1]]).all()
-    alone = own.pair_gaps(Shares.of([3], [10]))
+    alone = pairs.pair_gaps(Shares.of([3], [10]))
     assert np.isnan(alone.largest) and alone.gap.shape == (0,)
 
 
@@ -237,7 +237,7 @@ def largest_gaps(sizes, rates, repetitions, seed):
 )
 def test_the_largest_gap_is_covered(sizes, rates):
     """In 2,000 audits, of equal groups too: a bootstrap covers a gap of 0 of three in none."""
-    found = own.pair_gaps(largest_gaps(sizes, rates, 2000, 3))
+    found = pairs.pair_gaps(largest_gaps(sizes, rates, 2000, 3))
     true = np.ptp(np.broadcast_to(rates, len(sizes)))
     covered = (found.largest_low <= true) & (true <= found.largest_high)
     assert covered.mean() >= 0.93

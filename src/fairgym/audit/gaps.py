@@ -11,14 +11,12 @@ from fairgym.audit.roles import REFERENCES, Roles
 from fairgym.audit.table import Decisions
 from fairgym.results.numbers import Estimate, interval, number_told, told
 from fairgym.statistics.clusters import correlations, effective_shares
+from fairgym.statistics.pairs import PairGaps, holm, pair_gaps
 from fairgym.statistics.proportions import (
-    PairGaps,
     Shares,
     difference_interval,
     equality_test,
-    holm,
     odds_ratio_interval,
-    pair_gaps,
     ratio_interval,
 )
 from fairgym.utils.changes import unknown

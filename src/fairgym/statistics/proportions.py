@@ -2,9 +2,14 @@
 
 import dataclasses
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    Values = np.ndarray
+else:  # NumPy's operations return a number where an array has no axis
+    Values = np.ndarray | np.floating
 
 SMALL = 5.0  # expected count below which a test is exact
 _HALVINGS = 60  # of an interval in which a limit is sought
@@ -23,8 +28,8 @@ class Shares:
             decisions are independent.
     """
 
-    rate: np.ndarray
-    n: np.ndarray
+    rate: Values
+    n: Values
     degrees: Any = np.inf
 
     @classmethod
@@ -40,7 +45,7 @@ class Shares:
         rate = np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)
         return cls(rate, below)
 
-    def size(self, level: float) -> np.ndarray:
+    def size(self, level: float) -> Values:
         """Return the effective numbers, reduced for the degrees of freedom (Korn and Graubard)."""
         from scipy.special import stdtrit  # here: `import fairgym` is quick without it
 
@@ -64,7 +69,7 @@ def normal_quantile(level: float) -> float:
     return float(ndtri((1.0 + level) / 2.0))
 
 
-def wilson_interval(shares: Shares, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def wilson_interval(shares: Shares, level: float = 0.95) -> tuple[Values, Values]:
     """Return the limits of Wilson's score interval of each share (E. B. Wilson 1927).
 
     Args:
@@ -94,7 +99,7 @@ def wilson_interval(shares: Shares, level: float = 0.95) -> tuple[np.ndarray, np
 
 def difference_interval(
     ours: Shares, theirs: Shares, level: float = 0.95, correlation: Any = 0.0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[Values, Values, Values]:
     """Return differences of shares, ours - theirs, with Newcombe's interval.
 
     It is made of both Wilson intervals (MOVER; R. G. Newcombe 1998, Statistics in Medicine 17:873,
@@ -120,7 +125,7 @@ def difference_interval(
         wilson_interval(theirs, level),
     )
 
-    def joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def joined(one: Values, other: Values) -> Values:
         cross = 2.0 * np.asarray(correlation) * one * other
         return np.sqrt(np.maximum(one**2 + other**2 - cross, 0.0))
 
@@ -132,7 +137,7 @@ def difference_interval(
 
 def ratio_interval(
     ours: Shares, theirs: Shares, level: float = 0.95, correlation: Any = 0.0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[Values, Values, Values]:
     """Return ratios of shares, ours / theirs, with their interval.
 
     It is the score interval (P. A. R. Koopman 1984, Biometrics 40:513). Where the two estimates are
@@ -168,7 +173,7 @@ def ratio_interval(
 
 def odds_ratio_interval(
     ours: Shares, theirs: Shares, level: float = 0.95, correlation: Any = 0.0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[Values, Values, Values]:
     """Return odds ratios, (p / (1 - p)) / (q / (1 - q)), with their interval.
 
     It is the score interval (J. Cornfield 1956, without a correction for continuity). Where the two
@@ -202,7 +207,7 @@ def odds_ratio_interval(
     return ratio, low, high
 
 
-def equality_test(ours: Shares, theirs: Shares, correlation: Any = 0.0) -> np.ndarray:
+def equality_test(ours: Shares, theirs: Shares, correlation: Any = 0.0) -> Values:
     """Return two-sided p-values of the hypothesis that two shares are equal.
 
     The test is Fisher's exact one where decisions are independent and a count below 5 is expected,
@@ -239,99 +244,9 @@ def equality_test(ours: Shares, theirs: Shares, correlation: Any = 0.0) -> np.nd
     return found.reshape(np.shape(p))
 
 
-def holm(p_values: Any) -> np.ndarray:
-    """Return p-values adjusted for their number by Holm's method; NaN are left out.
-
-    Examples:
-        >>> from fairgym.statistics.proportions import holm
-        >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
-        [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, np.float64)
-    known = np.flatnonzero(np.isfinite(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = p[order] * np.arange(len(order), 0, -1)
-    found = np.full(p.shape, np.nan)
-    found[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return found
-
-
-@dataclasses.dataclass(frozen=True)
-class PairGaps:
-    """Signed gaps between all pairs of groups, and the largest one, with simultaneous intervals.
-
-    Attributes:
-        first: Index of the first group of each pair, shape (pairs,).
-        second: Index of the second group.
-        gap: First group's rate minus the second's, shape (..., pairs).
-        low: Lower limit. All intervals together contain the gaps at the confidence level.
-        high: Upper limit.
-        largest: Largest absolute gap, shape (...).
-        largest_low: Lower limit of the largest gap.
-        largest_high: Upper limit of the largest gap.
-        widest: Index of the pair with the largest gap.
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    gap: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    largest: np.ndarray
-    largest_low: np.ndarray
-    largest_high: np.ndarray
-    widest: np.ndarray
-
-
-def pair_gaps(
-    shares: Shares, level: float = 0.95, correlations: np.ndarray | None = None
-) -> PairGaps:
-    """Return all gaps between groups with simultaneous intervals (MOVER with Bonferroni).
-
-    A percentile bootstrap of the largest gap is wrong: with three or more groups it excludes a true
-    gap of 0. Here every gap has an interval at the level 1 - (1 - level) / pairs. The limits of the
-    largest gap are the largest distance of an interval from 0, and the farthest end of all.
-
-    Args:
-        shares: Shares of the groups, shape (..., groups).
-        level: Simultaneous confidence level.
-        correlations: Correlations of the groups' estimates, (groups, groups).
-
-    Examples:
-        >>> from fairgym.statistics.proportions import Shares, pair_gaps
-        >>> found = pair_gaps(Shares.of([40, 50, 45], [100, 100, 100]))
-        >>> [round(float(x), 2) for x in (found.largest, found.largest_low, found.largest_high)]
-        [0.1, 0.0, 0.26]
-    """
-    first, second = np.triu_indices(np.shape(shares.rate)[-1], 1)
-    pairs = max(len(first), 1)
-    rho = 0.0 if correlations is None else correlations[first, second]
-    ours, theirs = shares[..., first], shares[..., second]
-    gap, low, high = difference_interval(ours, theirs, 1.0 - (1.0 - level) / pairs, rho)
-    size = np.where(np.isfinite(gap), np.abs(gap), -1.0)
-    known = size.max(axis=-1, initial=-1.0) >= 0.0
-
-    def most(values: np.ndarray) -> np.ndarray:
-        return np.where(
-            known, np.where(np.isfinite(values), values, 0.0).max(-1, initial=0.0), np.nan
-        )
-
-    return PairGaps(
-        first,
-        second,
-        gap,
-        low,
-        high,
-        most(size),
-        most(np.maximum(np.maximum(low, -high), 0.0)),
-        most(np.maximum(-low, high)),
-        size.argmax(axis=-1) if len(first) else np.zeros(known.shape, np.int64),
-    )
-
-
 def _sides(
     ours: Shares, theirs: Shares, level: float | None, correlation: Any
-) -> tuple[np.ndarray, ...]:
+) -> tuple[Values, ...]:
     """Rates and effective numbers of both sides, and their correlation, of one shape."""
     sizes = (
         np.asarray(one.n, np.float64) if level is None else one.size(level)
@@ -343,20 +258,20 @@ def _sides(
     )
 
 
-def _joint(one: np.ndarray, other: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+def _joint(one: Values, other: Values, correlation: Values) -> Values:
     """Return the standard error of a difference."""
     return np.sqrt(np.maximum(one**2 + other**2 - 2.0 * correlation * one * other, 0.0))
 
 
 def _score_limits(
     score: Any,
-    ratio: np.ndarray,
-    p: np.ndarray,
-    q: np.ndarray,
-    n: np.ndarray,
-    m: np.ndarray,
+    ratio: Values,
+    p: Values,
+    q: Values,
+    n: Values,
+    m: Values,
     level: float,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Values, Values]:
     """Ratios at which a score statistic reaches the normal quantile, sought by halving.
 
     Args:
@@ -386,9 +301,7 @@ def _score_limits(
     return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
 
 
-def _ratio_score(
-    ratio: np.ndarray, p: np.ndarray, q: np.ndarray, n: np.ndarray, m: np.ndarray
-) -> np.ndarray:
+def _ratio_score(ratio: Values, p: Values, q: Values, n: Values, m: Values) -> Values:
     """Squared score statistic of the hypothesis p = ratio q."""
     x, y = p * n, q * m
     a, b, c = (n + m) * ratio, n * ratio + x + m + y * ratio, x + y
@@ -398,9 +311,7 @@ def _ratio_score(
     return _squared(p - ratio * q, variance)
 
 
-def _odds_score(
-    ratio: np.ndarray, p: np.ndarray, q: np.ndarray, n: np.ndarray, m: np.ndarray
-) -> np.ndarray:
+def _odds_score(ratio: Values, p: Values, q: Values, n: Values, m: Values) -> Values:
     """Squared score statistic of the hypothesis that the odds ratio is `ratio`."""
     x, total = p * n, p * n + q * m
     # the expected count e: e (m - total + e) = ratio (n - e) (total - e)
@@ -411,6 +322,6 @@ def _odds_score(
     return (x - e) ** 2 * inverse
 
 
-def _squared(above: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def _squared(above: Values, variance: Values) -> Values:
     found = np.divide(above**2, variance, out=np.full(np.shape(above), np.inf), where=variance > 0)
     return np.where(above == 0.0, 0.0, found)

@@ -91,7 +91,7 @@ def _against(
     reference = reference_of(decisions, grouping, roles)
     others = np.array([group for group in np.flatnonzero(used) if group != reference], int)
     if roles.reference == "pooled":
-        sides = [_pooled(decisions, grouping, group) for group in others]
+        sides = [_pooled(decisions, grouping, int(group)) for group in others]
         arrays = zip(*((one.rate, one.n, one.degrees) for one, _ in sides), strict=True)
         theirs = Shares(*map(np.array, arrays)) if sides else shares[others]
         rho = np.array([correlation for _, correlation in sides])

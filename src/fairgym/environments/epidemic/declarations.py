@@ -1,5 +1,6 @@
 """Declarations of the epidemic: metrics, measures and baselines."""
 
+import functools
 from collections.abc import Mapping
 
 import jax.numpy as jnp
@@ -56,25 +57,24 @@ def decisions(states: int) -> dict[str, Decision]:
     Args:
         states: Number of states of health, of which the first and the last are not infected.
     """
-
-    def vaccines(step: Moment) -> dict[str, Array]:
-        before, after = step.before.stage, step.after.stage
-        given = jnp.arange(len(before)) == step.actions["clinic"]
-        everybody = jnp.ones(before.shape, bool)
-        return {
-            "asked": (before == SUSCEPTIBLE) | given,
-            "vaccinated": given,
-            "settled": everybody,
-            "not_infected": (after == SUSCEPTIBLE) | (after == states - 1),
-            "degree": step.people["degree"],
-        }
-
     vaccine = Decision(
         about="A row is a person who can be vaccinated in a step, of whom one at most is: everybody"
         " who is susceptible, and the person who gets the vaccine in vain. The outcome is whether"
         " the person is not infected after the step, known for everybody.",
         decision="vaccinated",
-        rows=vaccines,
+        rows=functools.partial(_vaccines, states=states),
         outcome="not_infected",
     )
     return {"vaccine": vaccine}
+
+
+def _vaccines(step: Moment, states: int) -> dict[str, Array]:
+    before, after = step.before.stage, step.after.stage
+    given = jnp.arange(len(before)) == step.actions["clinic"]
+    return {
+        "asked": (before == SUSCEPTIBLE) | given,
+        "vaccinated": given,
+        "settled": jnp.ones(before.shape, bool),
+        "not_infected": (after == SUSCEPTIBLE) | (after == states - 1),
+        "degree": step.people["degree"],
+    }

@@ -3,6 +3,8 @@
 Features: MAFE, table 4; metrics: MAFE, table 8, appendix G.
 """
 
+import functools
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -170,16 +172,6 @@ def _of_regions(name: str, high: float, unit: str, source: str = "") -> list[Fea
 
 def decisions(period: int) -> dict[str, Decision]:
     """Return the decisions that can be logged: the offers of insurance, every `period` months."""
-
-    def offers(step: Moment) -> dict[str, Array]:
-        return {
-            "asked": (step.before.time % period == 0) * jnp.ones_like(step.components.people),
-            "insured": step.components.insured,
-            "premium": step.after.premium,
-            "health_risk": step.people["health_risk"],
-            "family_income": step.people["family_income"],
-        }
-
     coverage = Decision(
         about="A row is an offer of insurance to a person, in a month in which the insurer sets its"
         " premiums; it is favourable if the person is insured. Its amount is the premium in"
@@ -189,7 +181,17 @@ def decisions(period: int) -> dict[str, Decision]:
         " counts no beds given. The shares of the planner's budget go to regions and purposes,"
         " and decide on no person.",
         decision="insured",
-        rows=offers,
+        rows=functools.partial(_offers, period=period),
         amount="premium",
     )
     return {"coverage": coverage}
+
+
+def _offers(step: Moment, period: int) -> dict[str, Array]:
+    return {
+        "asked": (step.before.time % period == 0) * jnp.ones_like(step.components.people),
+        "insured": step.components.insured,
+        "premium": step.after.premium,
+        "health_risk": step.people["health_risk"],
+        "family_income": step.people["family_income"],
+    }

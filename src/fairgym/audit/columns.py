@@ -91,11 +91,11 @@ def numbers_of(column: Any, name: str, role: str, low: float = -np.inf) -> np.nd
         found = _taken(values, given.codes)
         bad = np.flatnonzero(np.isnan(found) & (given.codes >= 0))
         if bad.size:
-            raise _refused(name, role, "numbers", given.names[given.codes[bad[0]]], bad[0])
+            raise _refused(name, role, "numbers", given.names[given.codes[bad[0]]], int(bad[0]))
     bad = np.flatnonzero(np.isinf(found) | (found < low))
     if bad.size:
         takes = "finite numbers" if np.isneginf(low) else f"numbers of at least {low:g}"
-        raise _refused(name, role, takes, float(found[bad[0]]), bad[0])
+        raise _refused(name, role, takes, float(found[bad[0]]), int(bad[0]))
     return found
 
 

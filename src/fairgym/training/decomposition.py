@@ -178,7 +178,7 @@ def rate_metric(env: Environment, measure: str) -> str:
     if slug(measure) not in known:
         if not known:
             raise FairgymError(f"{env.name} compares no rate between groups, got {measure!r}")
-        raise unknown("measure", measure, known.values())
+        raise unknown("measure to decompose", measure, known.values())
     name = known[slug(measure)]
     return name if name in compared else next(n for n, r in compared.items() if r == rates[name])
 

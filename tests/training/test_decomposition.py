@@ -86,7 +86,7 @@ def test_all_that_people_start_with_moves_but_not_their_groups_places():
 def test_a_measure_is_a_rate_or_the_metric_that_compares_it():
     env = fairgym.make("loan", population=60)
     assert rate_metric(env, "default_rate") == rate_metric(env, "Default disparity")
-    with pytest.raises(FairgymError, match="unknown measure 'profit'"):
+    with pytest.raises(FairgymError, match="unknown measure to decompose 'profit'"):
         rate_metric(env, "profit")
 
 

@@ -511,7 +511,7 @@ BAD = [
     ("simulate loan --world nope --fix admissions=0", "unknown world 'nope'; there are:"),
     ("simulate loan --world residual_share=2", "residual_share must be a number from 0 to 1"),
     ("simulate loan --world=", "world must be a text, got ''"),
-    ("simulate loan --decompose profit", "unknown measure to decompose 'profit'; there are: admission_disp"),
+    ("simulate loan --decompose profit", "unknown measure to decompose 'profit'; there"),
     ("simulate attention --decompose discovery_rate", "attention cannot be decomposed: it has no"),
     ("simulate loan --baseline random --sensitivity", "sensitivity needs a difference"),
     ("simulate nope --list", "unknown environment 'nope'"),

@@ -56,16 +56,22 @@ gc.set_threshold(100_000, 20, 50)
 # the compiler crashes. One process of the suite came to more.
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 35_000
+# Traced and compiled programs also take memory: 7.5 GB per process at the end of all tests.
+PAGES = Path("/proc/self/statm")
+MOST_BYTES = 3 * 2**30
 
 # What differs between equal runs.
 TIMES = ("started", "finished", "wall_time_s", "steps_a_second")
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _few_memory_maps():
+def _few_programs_in_memory():
     """Forget compiled programs after a module, once there are many; they are kept on the disk."""
     yield
-    if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > MOST_MAPS:
+    if not MAPS.exists():
+        return
+    used = int(PAGES.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    if used > MOST_BYTES or len(MAPS.read_bytes().splitlines()) > MOST_MAPS:
         jax.clear_caches()
         gc.collect()
 

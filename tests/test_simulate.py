@@ -1,6 +1,7 @@
 """`fairgym simulate`: the questions of an analyst, the table, the files, and what is refused."""
 
 import csv
+import functools
 import json
 import re
 import shlex
@@ -399,16 +400,13 @@ def test_the_gap_is_divided_into_parts_that_sum_to_it(capsys):
 
 
 def test_sensitivity_says_what_decides_a_difference_and_where_it_turns(capsys, monkeypatch):
+    from fairgym.cli import simulate as command
     from fairgym.training import sensitivity as module
 
-    options: dict[str, Any] = dict(module.sensitivity.__kwdefaults__ or {})
     for name, value in (("BASE", 4), ("EPISODES", 2), ("POINTS", 3)):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(
-        module.sensitivity,
-        "__kwdefaults__",
-        options | {"base": 4, "episodes": 2, "points": 3},
-    )
+    small = functools.partial(module.sensitivity, base=4, episodes=2, points=3)
+    monkeypatch.setattr(command, "sensitivity", small)
     words = (
         "simulate lending_pool --horizon 8 --episodes 3 --no-worlds --reform head_start"
         " --sensitivity"

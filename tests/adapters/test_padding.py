@@ -45,7 +45,10 @@ def test_numbers_beyond_an_agents_own_action_are_ignored():
     for env in (plain, adapter):
         env.reset(seed=1)
     random = np.random.default_rng(0)
+    for number, agent in enumerate(adapter.possible_agents):
+        adapter.action_space(agent).seed(number)
     for _ in range(3):
+        assert adapter.agents, "the bank does not fail with these actions"
         given = {a: adapter.action_space(a).sample() for a in adapter.agents}
         size = {a: plain.action_space(a).shape[0] for a in plain.agents}
         for agent, action in given.items():
@@ -56,6 +59,7 @@ def test_numbers_beyond_an_agents_own_action_are_ignored():
         assert rewards == same
         for agent in plain.possible_agents:
             np.testing.assert_array_equal(padded[agent][: len(seen[agent])], seen[agent])
+    adapter.reset(seed=1)
     with pytest.raises(ValueError, match=r"'admissions' must have shape \(\d+,\), got \(2,\)"):
         adapter.step(dict.fromkeys(adapter.agents, np.zeros(2)))
 

@@ -9,6 +9,7 @@ from scipy import stats
 from fairgym.experiments import Size, experiments
 from fairgym.experiments import _gap_study as study
 from fairgym.experiments._gap_study import SIZES, Case
+from fairgym.experiments._coverage import rows_of
 from fairgym.experiments._markdown import Making, page_text
 from fairgym.experiments.gaps import (
     CASES,
@@ -19,7 +20,6 @@ from fairgym.experiments.gaps import (
     SHARE_CASES,
     SIZE,
     UNEVEN_CASES,
-    rows_of,
 )
 
 EACH, MIXED, SINGLE = SIZES

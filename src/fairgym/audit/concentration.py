@@ -8,9 +8,11 @@ from fairgym.audit.groups import compared
 from fairgym.audit.parts import Cell, Column, Part
 from fairgym.audit.roles import Roles
 from fairgym.audit.table import Decisions
-from fairgym.statistics.proportions import normal_quantile
+from fairgym.statistics.intervals import t_quantile
 
 TOP = 0.1  # share of the persons who received most
+LONGEST = 500.0  # half of an interval of logarithms
+HEAVY = 0.01  # share of the total of one person, above which intervals are told to be too narrow
 
 FAVOURABLE, AMOUNT = "favourable decisions", "amount"
 
@@ -38,7 +40,7 @@ def concentration(decisions: Decisions, roles: Roles) -> list[Part]:
                 " concentration of amounts."
             )
     for of, values in received.items():
-        rows += _over_persons(decisions, of, values, roles)
+        rows += _over_persons(decisions, of, values, roles, limits)
         rows += _over_groups(decisions, of, values, weight, roles)
     columns = (
         Column("of", "of"),
@@ -105,7 +107,7 @@ def top_share(values: np.ndarray, part: float = TOP) -> tuple[float, float]:
 
 
 def _over_persons(
-    decisions: Decisions, of: str, values: np.ndarray, roles: Roles
+    decisions: Decisions, of: str, values: np.ndarray, roles: Roles, limits: list[str]
 ) -> list[dict[str, Cell]]:
     """Row of the persons, or of the decisions if no column tells persons apart."""
     total, over = values, "decisions"
@@ -114,15 +116,19 @@ def _over_persons(
         over = "persons"
     if len(total) < max(roles.suppress, 2) or not total.sum() > 0.0:
         return []
+    if total.max() > HEAVY * total.sum():
+        limits.append(
+            f"One of the {over} has more than {HEAVY:.0%} of the total {of}: intervals of the"
+            " concentration are then too narrow, those of the Theil index most."
+        )
     row: dict[str, Cell] = {"of": of, "over": over, "number": len(total)}
     for key, (value, error) in (
         ("gini", gini(total)),
         ("theil", theil(total)),
         ("top", top_share(total)),
     ):
-        half, most = normal_quantile(roles.level) * error, math.inf if key == "theil" else 1.0
-        row |= {key: value, f"{key}_low": max(value - half, 0.0)}
-        row[f"{key}_high"] = min(value + half, most)
+        low, high = _limits(value, error, key != "theil", t_quantile(roles.level, len(total) - 1))
+        row |= {key: value, f"{key}_low": low, f"{key}_high": high}
     return [row | {"who": f"{TOP:.0%}"}]
 
 
@@ -154,6 +160,18 @@ def _over_groups(
             }
         )
     return rows
+
+
+def _limits(value: float, error: float, share: bool, quantile: float) -> tuple[float, float]:
+    """Return limits that are symmetric for the logit of a share, else for the logarithm."""
+    if not value > 0.0 or (share and not value < 1.0):
+        return value, value
+    half = min(quantile * error / (value * (1.0 - value) if share else value), LONGEST)
+    if not share:
+        return value * math.exp(-half), value * math.exp(half)
+    odds = value / (1.0 - value)
+    ends = odds * math.exp(-half), odds * math.exp(half)
+    return ends[0] / (1.0 + ends[0]), ends[1] / (1.0 + ends[1])
 
 
 def _error(influence: np.ndarray) -> float:

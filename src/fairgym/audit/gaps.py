@@ -13,6 +13,7 @@ from fairgym.results.numbers import Estimate, interval, number_told, told
 from fairgym.statistics.clusters import correlations, effective_shares
 from fairgym.statistics.pairs import PairGaps, holm, pair_gaps
 from fairgym.statistics.proportions import (
+    SMALL,
     Shares,
     difference_interval,
     equality_test,
@@ -66,6 +67,7 @@ def _tables(decisions: Decisions, roles: Roles) -> list[Part]:
         every = pair_gaps(shares, roles.level, between)
         against += rows
         listed = _pairs(grouping, names, every)
+        limits += _few(grouping, names, shares)
         largest.append(_largest(grouping, names, shares, every))
         findings += _findings(largest[-1], listed, rows, roles)
         if len(names) > 2 and len(listed) <= MOST_PAIRS:
@@ -76,6 +78,20 @@ def _tables(decisions: Decisions, roles: Roles) -> list[Part]:
     if largest:
         found.append(_largest_part(largest, roles))
     return found
+
+
+def _few(grouping: str, names: list[str], shares: Shares) -> list[str]:
+    """Sentence about groups with too few decisions of one kind for sure intervals."""
+    rarer = shares.n * np.minimum(shares.rate, 1.0 - shares.rate)
+    found = [name for name, number in zip(names, rarer, strict=True) if number < SMALL - 1e-9]
+    if not found:
+        return []
+    more = f" and {len(found) - 8} more" * (len(found) > 8)
+    return [
+        f"By {grouping}, fewer than {SMALL:g} favourable or unfavourable decisions (counted as"
+        f" independent): {', '.join(found[:8])}{more}. Intervals of their differences, and more so"
+        " of their ratios, may then be too narrow."
+    ]
 
 
 def _against(

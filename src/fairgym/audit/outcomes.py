@@ -10,7 +10,7 @@ from fairgym.audit.roles import Roles
 from fairgym.audit.table import Decisions
 from fairgym.results.numbers import Estimate, number, number_told, told
 from fairgym.statistics.clusters import correlations, effective_shares
-from fairgym.statistics.proportions import difference_interval, wilson_interval
+from fairgym.statistics.proportions import difference_interval, rate_interval
 from fairgym.statistics.strata import Rows, pooled_difference
 
 BINS = 10  # of the score
@@ -86,7 +86,8 @@ def _accepted(decisions: Decisions, roles: Roles, known: np.ndarray) -> Part:
         )
     about = (
         f"Share of good outcomes among the favourable decisions whose outcome is known, with"
-        f" Wilson's {roles.level:.0%} interval; the difference to the reference with Newcombe's."
+        f" Agresti and Coull's {roles.level:.0%} interval; the difference to the reference with"
+        " Newcombe's."
     )
     columns = _columns("accepted, outcome known", "good outcomes")
     return Part("outcomes", "Outcomes of the accepted", about, rows, columns, findings, limits)
@@ -135,7 +136,7 @@ def _rates(decisions: Decisions, roles: Roles, used: np.ndarray, of: str) -> lis
         size = len(codes.names)
         shares = effective_shares(values, cells, size, decisions.weight, decisions.units)
         counts = np.bincount(cells[cells >= 0], minlength=size)
-        low, high = wilson_interval(shares, roles.level)
+        low, high = rate_interval(shares, roles.level)
         sides = {side.group: side for side in sides_of(decisions, grouping, roles)}
         for group in np.flatnonzero(compared(decisions, grouping, roles)):
             name = codes.names[group]
@@ -192,7 +193,7 @@ def _calibration(decisions: Decisions, roles: Roles, used: np.ndarray) -> list[P
         shares = effective_shares(good, cells, size * bins, weight, units)
         counts = np.bincount(cells[cells >= 0], minlength=size * bins)
         sums = np.bincount(cells[cells >= 0], score[cells >= 0], size * bins)
-        low, high = wilson_interval(shares, roles.level)
+        low, high = rate_interval(shares, roles.level)
         for g in np.flatnonzero(compared(decisions, grouping, roles)):
             for b in range(bins):
                 cell = g * bins + b
@@ -239,8 +240,9 @@ def _bins_part(
         Column("rate", "good outcomes", "share", ("low", "high")),
     )
     about = (
-        f"Good outcomes by tenth of the score, with Wilson's {roles.level:.0%} interval. Where the"
-        " groups' rates at equal scores differ, the score means different things for them."
+        f"Good outcomes by tenth of the score, with Agresti and Coull's {roles.level:.0%} interval."
+        " Where the groups' rates at equal scores differ, the score means different things for"
+        " them."
     )
     return Part("calibration", "Outcomes by score", about, rows, columns, limits=limits)
 

@@ -13,8 +13,8 @@ from fairgym.statistics.clusters import effective_shares
 from fairgym.statistics.proportions import (
     Shares,
     difference_interval,
+    rate_interval,
     ratio_interval,
-    wilson_interval,
 )
 from fairgym.statistics.series import (
     BLOCKS,
@@ -48,7 +48,7 @@ def over_time(decisions: Decisions, roles: Roles) -> list[Part]:
     for grouping, series in every.items():
         for side in sides_of(decisions, grouping, roles):
             course = course_of(decisions, series, side, roles, window)
-            gaps += _gap_rows(side, course, periods.names, roles, window)
+            gaps += gap_rows(side, course, periods.names, roles, window)
             row = {**side.names} | trend(course, periods.names, roles)
             trends.append(row)
             findings += _finding(row, roles)
@@ -78,8 +78,8 @@ def series_by(decisions: Decisions, grouping: str, roles: Roles) -> Series | Non
     place[used] = np.arange(len(used))
     group, values = place[codes.codes], decisions.favourable
     rows = Rows(values, periods.codes, group, decisions.weight, decisions.units)
-    size = len(periods.names)
-    return series_of(rows, grouping, tuple(names), size, roles.resamples, roles.seed)
+    settings = Resampling(roles.level, roles.resamples, roles.seed)
+    return series_of(rows, grouping, tuple(names), len(periods.names), settings)
 
 
 def course_of(
@@ -143,7 +143,7 @@ def _rates_part(decisions: Decisions, every: list[Series], roles: Roles) -> Part
             decisions.favourable, cells, size, decisions.weight, decisions.units
         )
         counts = np.bincount(cells[cells >= 0], minlength=size).reshape(-1, groups)
-        low, high = wilson_interval(found, roles.level)
+        low, high = rate_interval(found, roles.level)
         rate, low, high = (one.reshape(-1, groups) for one in (found.rate, low, high))
         n, above = (np.cumsum(one, axis=0) for one in (series.n, series.favourable))
         so_far = np.divide(above, n, out=np.full(n.shape, np.nan), where=n > 0)
@@ -168,16 +168,16 @@ def _rates_part(decisions: Decisions, every: list[Series], roles: Roles) -> Part
         Column("note", ""),
     )
     about = (
-        f"Share of favourable decisions by period, with Wilson's {roles.level:.0%} interval, and of"
-        " all decisions so far."
+        f"Share of favourable decisions by period, with Agresti and Coull's {roles.level:.0%}"
+        " interval, and of all decisions so far."
     )
     return Part("periods", "Rates over time", about, rows, columns)
 
 
-def _gap_rows(
+def gap_rows(
     side: Side, course: GapSeries, names: tuple[str, ...], roles: Roles, window: int
 ) -> list[dict[str, Cell]]:
-    """Rows of the gap in every period, so far, and in the last periods."""
+    """Return rows of the gap in every period, so far, and in the last periods."""
     level = roles.level
     gap, low, high = difference_interval(course.ours, course.theirs, level)
     _, band_low, band_high = difference_interval(course.ours, course.theirs, course.band_level)

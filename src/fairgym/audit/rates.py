@@ -10,7 +10,7 @@ from fairgym.audit.profiles import read_profile
 from fairgym.audit.roles import Roles
 from fairgym.audit.table import Decisions
 from fairgym.results.numbers import number_told
-from fairgym.statistics.proportions import wilson_interval
+from fairgym.statistics.proportions import rate_interval
 
 RATE_COLUMNS = (
     Column("grouping", "by"),
@@ -96,7 +96,7 @@ def _rates(decisions: Decisions, roles: Roles) -> Part:
     limits = []
     for grouping, codes in decisions.groupings.items():
         n, shares = codes.counts(), shares_of(decisions, grouping)
-        low, high = wilson_interval(shares, roles.level)
+        low, high = rate_interval(shares, roles.level)
         above = codes.counts(decisions.favourable).astype(int)
         used = compared(decisions, grouping, roles)
         left_out = []
@@ -128,7 +128,7 @@ def _rates(decisions: Decisions, roles: Roles) -> Part:
                 + "."
             )
     about = (
-        f"Share of favourable decisions, with Wilson's {roles.level:.0%} interval"
+        f"Share of favourable decisions, with Agresti and Coull's {roles.level:.0%} interval"
         f"{_independent(decisions)}."
     )
     return Part("rates", "Rates by group", about, rows, RATE_COLUMNS, limits=limits)

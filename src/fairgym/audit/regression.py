@@ -10,6 +10,7 @@ import numpy as np
 from fairgym.audit.columns import Codes
 from fairgym.core import FairgymError
 from fairgym.data.store import need
+from fairgym.statistics.clusters import few_units
 from fairgym.statistics.strata import Pooled, Rows, quantile
 
 MOST_LEVELS = 50  # names of a column
@@ -84,6 +85,8 @@ def regression(
     if any(one.size == 0 or one.min() == one.max() for one in by_side):
         return None, ["no regression: a group has decisions of one kind only."]
     cells = _cells(rows, columns, notes)
+    if cells.design.shape[1] == 1:
+        return None, [*notes, "no regression: no column is left to adjust for."]
     if cells.fixed.all():
         return None, [*notes, "no regression: the columns tell all decisions with certainty."]
     kept = _independent(cells, notes)
@@ -290,26 +293,29 @@ def _results(
 
 def _covariance(
     rows: Rows, cells: _Cells, design: np.ndarray, beta: np.ndarray
-) -> tuple[np.ndarray, int]:
+) -> tuple[np.ndarray, float]:
     """Return the coefficients' covariance, a sandwich with clusters or weights, and its degrees."""
     p = _logistic(design @ beta)
     weight = np.where(cells.fixed, 0.0, cells.total * p * (1.0 - p))
     bread = np.linalg.inv((design * weight[:, None]).T @ design)
     if rows.plain:
-        return bread, 0
+        return bread, 0.0
     live = ~cells.fixed[cells.of_row]
     residual = np.where(live, rows.values - p[cells.of_row], 0.0)
     residual = residual if rows.weight is None else residual * rows.weight
+    counted = np.ones(len(residual)) if rows.weight is None else rows.weight
     if rows.units is None:
-        squares = np.bincount(cells.of_row, residual**2, len(p))
-        meat, number = (design * squares[:, None]).T @ design, len(residual)
+        factor, (degrees,) = few_units(counted)
+        squares = np.bincount(cells.of_row, residual**2 * factor, len(p))
+        meat = (design * squares[:, None]).T @ design
     else:
         from scipy.sparse import csr_array  # here: `import fairgym` is quick without it
 
         shape = (int(rows.units.max()) + 1, len(p))
+        factor, (degrees,) = few_units(np.bincount(rows.units, counted))
         sums = csr_array((residual, (rows.units, cells.of_row)), shape) @ design
-        meat, number = sums.T @ sums, int(np.count_nonzero(np.bincount(rows.units)))
-    return bread @ meat @ bread * (number / max(number - 1, 1)), max(number - 1, 1)
+        meat = (sums * np.where(np.isfinite(factor), factor, 0.0)[:, None]).T @ sums
+    return bread @ meat @ bread, max(float(degrees), 1.0)
 
 
 def _linear_f(design: np.ndarray, cells: _Cells) -> float:

@@ -110,7 +110,7 @@ def _of_groups(series: Series, level: float) -> tuple[list[dict[str, Cell]], lis
             row |= {"low": low, "high": high}
         rows.append(row)
     own = [_overall(one) for one in known[RateSoFar()]]
-    half = _half(own, level)
+    half = _half(own, level, series.stretch)
     balances: list[dict[str, Cell]] = []
     for g in range(groups):
         row = {"grouping": series.grouping, "group": series.names[g]}
@@ -127,13 +127,13 @@ def _overall(status: np.ndarray) -> np.ndarray:
     return (status - status.mean(axis=-1, keepdims=True)).sum(axis=-2)
 
 
-def _half(pair: Sequence[np.ndarray], level: float) -> np.ndarray:
+def _half(pair: Sequence[np.ndarray], level: float, stretch: float) -> np.ndarray:
     """Half the widths of simultaneous intervals of an estimate with resamples (max-t)."""
     if len(pair) < 2:
         return np.full(pair[0].shape, np.nan)
     noise = pair[1] - pair[0]
     noise -= noise.mean(axis=0)
-    return critical_value(noise, level) * np.sqrt(np.mean(noise**2, axis=0))
+    return stretch * critical_value(noise, level) * np.sqrt(np.mean(noise**2, axis=0))
 
 
 def _limits(
@@ -143,7 +143,7 @@ def _limits(
     extended = scheme.extended
     if isinstance(extended, StakeholderFirst):
         own = [_overall(one) for one in status]
-        size, half = np.abs(own[0]), _half(own, level)
+        size, half = np.abs(own[0]), _half(own, level, series.stretch)
         return -float(((size + half) ** 2).sum()), -float((np.maximum(size - half, 0) ** 2).sum())
     assert isinstance(extended, TimepointFirst)
     where = np.flatnonzero(_assessed(scheme, series.n[:, : series.groups]))
@@ -153,11 +153,11 @@ def _limits(
     if isinstance(extended.aggregation, RelaxedParity):
         first, second = np.triu_indices(series.groups, 1)
         gaps = [one[..., first] - one[..., second] for one in every]
-        size, half = np.abs(gaps[0]), _half(gaps, level)
+        size, half = np.abs(gaps[0]), _half(gaps, level, series.stretch)
         low, high = (size + half).max(axis=-1), np.maximum(size - half, 0.0).max(axis=-1)
         fold = _fold(extended.temporal)
         return -fold(np.minimum(low, 1.0)), -fold(high)
-    half = _half(every, level)[0]
+    half = _half(every, level, series.stretch)[0]
     ends = [np.maximum(every[0][0] + way, 0.0) for way in (-half, half)]
     if isinstance(scheme.status, RateSoFar):
         ends = [np.minimum(one, 1.0) for one in ends]

@@ -34,7 +34,7 @@ def scores(decisions: Decisions, roles: Roles) -> list[Part]:
             sizes = np.bincount(side.of_row[rows].astype(np.int64), minlength=2)
             if (sizes < max(roles.suppress, 2)).any():
                 continue
-            means.append(side.names | _means(decisions, side, rows, roles.level))
+            means.append(side.names | mean_scores(decisions, side, rows, roles.level))
             own = _cut_rows(decisions, side, rows, roles)
             cuts += own
             findings += _finding(means[-1], own)
@@ -45,8 +45,10 @@ def scores(decisions: Decisions, roles: Roles) -> list[Part]:
     return [_means_part(means, roles, findings, limits), _cuts_part(cuts, roles)]
 
 
-def _means(decisions: Decisions, side: Side, rows: np.ndarray, level: float) -> dict[str, Cell]:
-    """Means and standardised mean difference of a group and its reference."""
+def mean_scores(
+    decisions: Decisions, side: Side, rows: np.ndarray, level: float
+) -> dict[str, Cell]:
+    """Return means and standardised mean difference of a group and its reference."""
     assert decisions.score is not None
     x, ours = decisions.score[rows], side.of_row[rows] == 1
     weight, units = (

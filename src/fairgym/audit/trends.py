@@ -29,6 +29,7 @@ def trend(course: GapSeries, names: tuple[str, ...], roles: Roles) -> dict[str, 
         time = known - weight @ known / weight.sum()
         line = weight * time / (weight @ time**2)  # the slope is linear in the gaps
         slope, half = float(line @ gap), normal_quantile(roles.level) * _size(noise @ line)
+        half *= course.stretch
         row |= {"trend": slope, "trend_low": slope - half, "trend_high": slope + half}
     shown = np.minimum(course.ours.n, course.theirs.n)[known] >= max(roles.suppress, 1)
     if shown.any():

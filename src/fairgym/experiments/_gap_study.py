@@ -59,6 +59,15 @@ class Case:
         first = np.arange(self.groups) == 0
         return self.rate + self.gap * spread * (first - self.people[0] / self.people.sum())
 
+    @property
+    def words(self) -> str:
+        """The case in words, for checks."""
+        seeds = "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"
+        gap = f", gap {self.gap:+g} sd" if self.gap else ""
+        if self.sizes == SIZES[2]:
+            return f"share {self.rate:g}, {seeds}"
+        return f"{self.groups} groups of {self.sizes}, rate {self.rate:g}, {seeds}{gap}"
+
 
 def counts(
     rng: np.random.Generator, case: Case, replicates: int, *, null: bool, policies: int = 1

@@ -1,7 +1,6 @@
 """Coverage, size and power of signed gaps, beside a bootstrap of the largest gap."""
 
 import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -10,15 +9,13 @@ from jaxtyping import PyTree
 
 from fairgym.experiments import _gap_study as study
 from fairgym.experiments import _parts as ex
+from fairgym.experiments._coverage import exact, rows_of, worst
 from fairgym.experiments._gap_figure import plot
 from fairgym.experiments._gap_study import SIZES, Case
-from fairgym.statistics import share_interval
 
 COVERAGE = (0.93, 1.0)
 SIZE = (0.03, 0.07)
 POWER = (0.6, 1.0)
-_AT = 1e-12  # tolerance: the limits themselves are allowed
-AGAIN = 5  # times as many replicates decide a case that is beyond a limit
 RARE = 0.005  # 5 people in 16 episodes of 60
 # Rate -> numbers of seeds. A rate near 1 is a rate near 0 of the complement.
 RATES = {RARE: (1,), 0.02: (1, 3, 5), 0.5: (1, 2, 5), 0.98: (1, 4)}
@@ -110,79 +107,26 @@ class Gaps(ex.Experiment):
         )
 
 
-def rows_of(
-    cases: Sequence[Case],
-    found: Callable[[Case, int], Mapping[str, np.ndarray]],
-    replicates: int,
-    limits: Mapping[str, tuple[float, float]],
-) -> list[dict[str, Any]]:
-    """Return each case with its shares of replicates by name.
-
-    Args:
-        cases: The cases.
-        found: Function of a case and a number of replicates -> name -> in which replicates it is
-            true.
-        replicates: Number of replicates.
-        limits: Limits by name. A case beyond them is decided by more replicates.
-    """
-    rows = []
-    for case in cases:
-        for count in (replicates, AGAIN * replicates):
-            shares = {name: float(np.mean(own)) for name, own in found(case, count).items()}
-            if all(low <= shares[name] <= high for name, (low, high) in limits.items()):
-                break
-        rows.append({"case": case, "replicates": count, **shares})
-    return rows
-
-
-def _worst(
-    statement: str, rows: Sequence[Mapping[str, Any]], name: str, limit: float, sign: int
-) -> ex.Check:
-    """Check that the lowest (sign 1) or highest (sign -1) share is within a limit."""
-    row = min(rows, key=lambda row: sign * row[name])
-    count = row["replicates"]
-    share, low, high = share_interval(np.arange(count) < round(row[name] * count))
-    worst = "lowest" if sign > 0 else "highest"
-    words = f"{worst} of {len(rows)}: {_words(row['case'])}; {ex.interval_text(low, high)}"
-    least, most = (limit - _AT, math.inf) if sign > 0 else (-math.inf, limit + _AT)
-    return ex.Check(statement, share, share, share, least, most, detail=words)
-
-
-def _exact(statement: str, coverages: Sequence[float]) -> ex.Check:
-    """Check exact coverages; the lowest one decides."""
-    least = min(coverages)
-    words = f"{statement} (at least .93)"
-    return ex.Check(words, least, least, least, COVERAGE[0] - _AT, detail="exact")
-
-
-def _words(case: Case) -> str:
-    seeds = "1 seed" if case.seeds == 1 else f"{case.seeds} seeds"
-    gap = f", gap {case.gap:+g} sd" if case.gap else ""
-    if case.sizes == SINGLE:
-        return f"share {case.rate:g}, {seeds}"
-    return f"{case.groups} groups of {case.sizes}, rate {case.rate:g}, {seeds}{gap}"
-
-
 def _checks(data: PyTree) -> list[ex.Check]:
     usual = [row for row in data["size"] if row["case"].rate != RARE]
     rare = [row for row in data["size"] if row["case"].rate == RARE]
     small = [row for row in data["power"] if abs(row["case"].gap) < 1.0]
     zero = [row for row in data["bootstrap"] if row["case"].gap == 0.0]
-    exact = data["exact"].values()
+    curves = data["exact"].values()
     return [
         *(
-            _worst(f"{words} (at least .93)", data["coverage"], name, COVERAGE[0], 1)
+            worst(f"{words} (at least .93)", data["coverage"], name, COVERAGE[0], 1)
             for name, words in (
                 ("gaps", "simultaneous intervals of all gaps contain the true gaps"),
                 ("differences", "so do intervals of the differences between two policies' gaps"),
                 ("largest", "the interval of the largest gap contains it"),
             )
         ),
-        _worst("the test rejects a true null (at most .07)", data["size"], "test", SIZE[1], -1),
-        _worst("the test rejects a true null (at least .03)", usual, "test", SIZE[0], 1),
-        _worst(f"the same at a rate of {RARE:g} (at least .03)", rare, "test", SIZE[0], 1),
-        _worst("the test finds a gap of 0.6 sd (at least .6)", small, "test", POWER[0], 1),
-        _worst(
+        worst("the test rejects a true null (at most .07)", data["size"], "test", SIZE[1], -1),
+        worst("the test rejects a true null (at least .03)", usual, "test", SIZE[0], 1),
+        worst(f"the same at a rate of {RARE:g} (at least .03)", rare, "test", SIZE[0], 1),
+        worst("the test finds a gap of 0.6 sd (at least .6)", small, "test", POWER[0], 1),
+        worst(
             "with a true gap of 0, the bootstrap of the largest gap contains it (at most .01)",
             zero,
             "bootstrap",
@@ -190,7 +134,7 @@ def _checks(data: PyTree) -> list[ex.Check]:
             -1,
         ),
         *(
-            _worst(
+            worst(
                 f"intervals of {words} contain the true ones (at least .93)",
                 data["shares"],
                 name,
@@ -202,13 +146,15 @@ def _checks(data: PyTree) -> list[ex.Check]:
                 ("half", "differences of shares from a share of .5"),
             )
         ),
-        _exact(
-            "coverage of a share's interval, mean over true shares of .01 to .99",
-            [float(np.mean(curve)) for curve in exact],
+        exact(
+            "coverage of a share's interval, mean over true shares of .01 to .99 (at least .93)",
+            [float(np.mean(curve)) for curve in curves],
+            COVERAGE[0],
         ),
-        _exact(
-            "lowest coverage of a share's interval over the same true shares",
-            [float(np.min(curve)) for curve in exact],
+        exact(
+            "lowest coverage of a share's interval over the same true shares (at least .93)",
+            [float(np.min(curve)) for curve in curves],
+            COVERAGE[0],
         ),
     ]
 

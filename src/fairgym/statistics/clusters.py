@@ -18,8 +18,9 @@ def effective_shares(
 
     The effective number is rate (1 - rate) / variance, with the linearised variance over units (E.
     L. Korn and B. I. Graubard 1998, Survey Methodology 24:193), at most Kish's (sum of weights)^2 /
-    (sum of squared weights). If all values of a cell are equal, so that no variance shows, every
-    unit counts as one decision. Without weights and units it is the number of decisions.
+    (sum of squared weights). Variance and degrees of freedom allow for few and for unequal units
+    (`few_units`). If all values of a cell are equal, so that no variance shows, every unit counts
+    as one decision. Without weights and units it is the number of decisions.
 
     Args:
         values: Zeros and ones, or booleans, shape (rows,).
@@ -51,14 +52,54 @@ def effective_shares(
     residual = w * (y - rate[where])
     own = None if units is None else units[known]
     cell, sums, sizes = _by_unit(where, own, number, residual, w)
-    counted = np.bincount(cell[sizes > 0.0], minlength=number).astype(np.float64)
     kish = _over(total**2, np.bincount(where, w**2, number))
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = np.bincount(cell, sums**2, number) * counted / (counted - 1.0)
+        factor, degrees = few_units(sizes, cell, number)
+        variance = np.bincount(cell, sums**2 * factor, number)
         n = np.minimum(rate * (1.0 - rate) * total**2 / variance, kish)
     alike = ~(rate * (1.0 - rate) > 0.0) | ~np.isfinite(n)
     n = np.where(alike, _over(total**2, np.bincount(cell, sizes**2, number)), n)
-    return Shares(rate, n, np.maximum(counted - 1.0, 0.0))
+    return Shares(rate, n, degrees)
+
+
+def few_units(
+    sizes: np.ndarray, cells: np.ndarray | None = None, number: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what makes a variance over units right when units are few or of unequal size.
+
+    The squared sum of a unit's residuals is too small by 1 minus the unit's share of the cell (R.
+    M. Bell and D. F. McCaffrey 2002, Survey Methodology 28:169). The degrees of freedom are
+    Satterthwaite's for the variance of a mean: those for independent decisions, or for units whose
+    decisions are all alike, whichever are fewer. For equal units they are the number of units - 1.
+
+    Args:
+        sizes: Rows, or sums of weights, of every unit, shape (units,).
+        cells: Index of each unit's cell; None for a single one.
+        number: Number of cells.
+
+    Returns:
+        `(factors, degrees)`: a factor of each squared sum, and the degrees of freedom of each cell,
+        0 for a single unit.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fairgym.statistics.clusters import few_units
+        >>> factors, degrees = few_units(np.array([10.0, 10.0, 10.0, 70.0]))
+        >>> factors.round(2).tolist(), degrees.round(2).tolist()
+        ([1.11, 1.11, 1.11, 3.33], [1.12])
+    """
+    where = np.zeros(len(sizes), np.int64) if cells is None else cells
+
+    def total(values: np.ndarray) -> np.ndarray:
+        return np.bincount(where, values, number)
+
+    share = _over(sizes, total(sizes)[where])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = 1.0 / (1.0 - share)
+        squares, cross = total(share**2), share**2 * factor
+        independent = 1.0 / (squares + total(cross) ** 2 - total(cross**2))
+        degrees = np.minimum(independent, squares**2 / total(share**4))
+    return factor, np.where(total((sizes > 0.0).astype(float)) > 1.0, degrees, 0.0)
 
 
 def correlations(

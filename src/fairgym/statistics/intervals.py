@@ -189,7 +189,7 @@ def _half_width(tables: Sequence[np.ndarray], episodes: np.ndarray, level: float
 
 
 @functools.cache
-def t_quantile(level: float, degrees: int) -> float:
+def t_quantile(level: float, degrees: float) -> float:
     """Return the t with P(|T| < t) = level for Student's distribution."""
     from scipy.special import stdtrit  # here: `import fairgym` is quick without it
 

@@ -64,7 +64,7 @@ def pair_gaps(
     Args:
         shares: Shares of the groups, shape (..., groups).
         level: Simultaneous confidence level.
-        correlations: Correlations of the groups' estimates, (groups, groups).
+        correlations: Correlations of the groups' estimates, shape (..., groups, groups).
 
     Examples:
         >>> from fairgym.statistics.pairs import pair_gaps
@@ -75,7 +75,7 @@ def pair_gaps(
     """
     first, second = np.triu_indices(np.shape(shares.rate)[-1], 1)
     pairs = max(len(first), 1)
-    rho = 0.0 if correlations is None else correlations[first, second]
+    rho = 0.0 if correlations is None else correlations[..., first, second]
     ours, theirs = shares[..., first], shares[..., second]
     gap, low, high = difference_interval(ours, theirs, 1.0 - (1.0 - level) / pairs, rho)
     size = np.where(np.isfinite(gap), np.abs(gap), -1.0)

@@ -97,6 +97,34 @@ def wilson_interval(shares: Shares, level: float = 0.95) -> tuple[Values, Values
     return np.where(nothing, 0.0, low), np.where(nothing, 1.0, high)
 
 
+def rate_interval(shares: Shares, level: float = 0.95) -> tuple[Values, Values]:
+    """Return the limits of Agresti and Coull's interval of each share.
+
+    It has the centre of Wilson's interval, contains it, and is as wide as one of z^2 more decisions
+    (A. Agresti and B. A. Coull 1998, The American Statistician 52:119). Wilson's interval covers a
+    share near 0 or 1 in as few as 84% of the cases, this one in at least 93% from 30
+    decisions on.
+
+    Args:
+        shares: The shares.
+        level: Confidence level.
+
+    Returns:
+        `(low, high)` within [0, 1]; NaN without decisions.
+
+    Examples:
+        >>> from fairgym.statistics.proportions import Shares, rate_interval
+        >>> low, high = rate_interval(Shares.of([15, 0], [148, 20]))
+        >>> low.round(4).tolist(), high.round(4).tolist()
+        ([0.0612, 0.0], [0.1617, 0.1898])
+    """
+    rate, n = np.asarray(shares.rate, np.float64), shares.size(level)
+    square = normal_quantile(level) ** 2
+    centre = (rate * n + square / 2.0) / (n + square)
+    half = np.sqrt(square * centre * (1.0 - centre) / (n + square))
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
 def difference_interval(
     ours: Shares, theirs: Shares, level: float = 0.95, correlation: Any = 0.0
 ) -> tuple[Values, Values, Values]:
@@ -274,14 +302,7 @@ def _score_limits(
 ) -> tuple[Values, Values]:
     """Ratios at which a score statistic reaches the normal quantile, sought by halving.
 
-    Args:
-        score: Function of (ratio, p, q, n, m) that returns the squared statistic.
-        ratio: The estimate.
-        p: Shares of one group.
-        q: Shares of the other one.
-        n: Effective numbers of the one group.
-        m: Effective numbers of the other one.
-        level: Confidence level.
+    `score` is a function of (ratio, p, q, n, m) that returns the squared statistic.
     """
     square = normal_quantile(level) ** 2
     start = np.log(np.where((ratio > 0.0) & np.isfinite(ratio), ratio, 1.0))

@@ -2,9 +2,12 @@
 
 import dataclasses
 import functools
+import math
 
 import numpy as np
 
+from fairgym.statistics.clusters import few_units
+from fairgym.statistics.intervals import t_quantile
 from fairgym.statistics.proportions import Shares, normal_quantile
 from fairgym.statistics.resampling import circular_blocks, critical_value, resampled_totals
 
@@ -27,6 +30,7 @@ class Series:
         kind: What is drawn again: "units" (persons, clusters), "rows", or "blocks" of periods.
         drawn: Totals of the resamples, (resamples, 2, periods, groups): all, favourable; None if
             there would be too many numbers.
+        stretch: Factor of resampled standard errors at the confidence level (`stretched`).
     """
 
     grouping: str
@@ -35,6 +39,7 @@ class Series:
     favourable: np.ndarray
     kind: str
     drawn: np.ndarray | None
+    stretch: float = 1.0
 
     @property
     def groups(self) -> int:
@@ -74,7 +79,7 @@ class Rows:
 
 
 def series_of(
-    rows: Rows, grouping: str, names: tuple[str, ...], size: int, resamples: int, seed: int
+    rows: Rows, grouping: str, names: tuple[str, ...], size: int, settings: "Resampling"
 ) -> Series:
     """Count decisions by period and group, and resample them.
 
@@ -83,9 +88,9 @@ def series_of(
         grouping: Name of the grouping.
         names: Names of the groups; a last one "" is for all further groups.
         size: Number of periods.
-        resamples: Number of resamples.
-        seed: Seed of the resampling.
+        settings: Level, and the resampling.
     """
+    resamples, seed = settings.resamples, settings.seed
     known, groups = np.flatnonzero((rows.groups >= 0) & (rows.periods >= 0)), len(names)
     cells = rows.periods[known].astype(np.int64) * groups + rows.groups[known]
     weight, units = (None if one is None else one[known] for one in (rows.weight, rows.units))
@@ -103,7 +108,33 @@ def series_of(
         else:
             given = (values, cells, size * groups, resamples, seed, weight, units)
             drawn = resampled_totals(*given).reshape(resamples, 2, size, groups)
-    return Series(grouping, names, n, favourable, kind, drawn)
+    sizes = np.ones(0)
+    if kind == BLOCKS:
+        sizes = np.ones(-(-size // block_length(size)))
+    elif units is not None:
+        sizes = np.bincount(units, w)
+    return Series(grouping, names, n, favourable, kind, drawn, stretched(sizes, settings.level))
+
+
+def stretched(sizes: np.ndarray, level: float) -> float:
+    """Return by how much intervals are longer than normal ones with the resampled standard error.
+
+    Resamples of few units vary too little, and their standard error is uncertain: Student's
+    quantile replaces the normal one, with the variance and the degrees of freedom of `few_units`.
+    Blocks of periods are units of one size (R. Ibragimov and U. K. Mueller 2010, Journal of
+    Business and Economic Statistics 28:453).
+
+    Args:
+        sizes: Decisions of every unit, shape (units,); of no length if rows are independent.
+        level: Confidence level.
+    """
+    share = sizes / max(sizes.sum(), 1.0)
+    factor, (degrees,) = few_units(sizes) if len(sizes) else (sizes, (0.0,))
+    if not degrees > 0.0:
+        return 1.0
+    known = share > 0.0
+    variance = (share[known] ** 2 @ factor[known]) / (share @ share)
+    return math.sqrt(variance) * t_quantile(level, degrees) / normal_quantile(level)
 
 
 def block_length(periods: int) -> int:
@@ -124,6 +155,7 @@ class GapSeries:
         window: The same of the last periods.
         level: Confidence level.
         band_level: Level of the intervals of single periods that together have that level.
+        stretch: Factor of resampled standard errors, of `Series`.
     """
 
     ours: Shares
@@ -133,6 +165,7 @@ class GapSeries:
     window: tuple[Shares, Shares, np.ndarray]
     level: float
     band_level: float
+    stretch: float
 
     @functools.cached_property
     def gap(self) -> np.ndarray:
@@ -193,12 +226,13 @@ def gap_series(
         error = np.full(len(gap), np.nan)
         if series.kind == UNITS and drawn is not None:
             again = _difference([(_sums(one, width), _sums(two, width)) for one, two in drawn])
-            error = np.sqrt(np.mean(np.nan_to_num(again - (sides[0].rate - sides[1].rate)) ** 2, 0))
+            noise = np.nan_to_num(again - (sides[0].rate - sides[1].rate))
+            error = series.stretch * np.sqrt(np.mean(noise**2, axis=0))
         return sides[0], sides[1], error
 
-    return GapSeries(
-        ours, theirs, noise, summed(0), summed(window), settings.level, min(band_level, 1.0 - 1e-12)
-    )
+    sums = summed(0), summed(window)
+    level = min(band_level, 1.0 - 1e-12)
+    return GapSeries(ours, theirs, noise, *sums, settings.level, level, series.stretch)
 
 
 def spread_of(ours: Shares, theirs: Shares) -> np.ndarray:

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from fairgym.statistics.clusters import few_units
 from fairgym.statistics.intervals import t_quantile
 from fairgym.statistics.proportions import normal_quantile
 
@@ -86,15 +87,15 @@ class Rows:
         """Whether all rows are independent and count alike."""
         return self.weight is None and self.units is None
 
-    def variance(self, influence: np.ndarray) -> tuple[float, int]:
-        """Return the variance of a sum of influences, and its degrees of freedom."""
+    def variance(self, influence: np.ndarray) -> tuple[float, float]:
+        """Return the variance of a sum of influences, and its degrees of freedom (`few_units`)."""
         sums = influence if self.units is None else np.bincount(self.units, influence)
         counted = np.ones(len(influence)) if self.weight is None else self.weight
         sizes = counted if self.units is None else np.bincount(self.units, counted)
-        number = int(np.count_nonzero(sizes))
-        if number < 2:
-            return math.nan, 0
-        return float(sums @ sums) * number / (number - 1), number - 1
+        if np.count_nonzero(sizes) < 2:
+            return math.nan, 0.0
+        factor, (degrees,) = few_units(sizes)
+        return float(factor @ sums**2), float(degrees)
 
 
 def pooled_difference(rows: Rows, level: float = 0.95) -> Pooled:
@@ -266,7 +267,7 @@ def robustness_value(f: float) -> float:
     return 0.5 * (math.sqrt(f**4 + 4.0 * f**2) - f**2)
 
 
-def quantile(level: float, degrees: int) -> float:
+def quantile(level: float, degrees: float) -> float:
     """Return Student's quantile; the normal one if degrees are 0."""
     return t_quantile(level, degrees) if degrees else normal_quantile(level)
 

@@ -28,7 +28,8 @@ FLOORS = (
     {"results"},
     {"sweeps"},
     {"report", "adapters"},
-    {"experiments", "audit"},
+    {"audit"},
+    {"experiments"},
     {"cli", "__init__"},  # the command line, and what `import fairgym` offers
     {"__main__"},
 )

@@ -186,10 +186,11 @@ PAGES = {
                 "audit.logs.write_log",
             ],
             "Intervals": [
-                *_in("statistics.proportions", "Shares wilson_interval difference_interval"),
+                *_in("statistics.proportions", "Shares rate_interval wilson_interval"),
+                *_in("statistics.proportions", "difference_interval"),
                 *_in("statistics.proportions", "ratio_interval odds_ratio_interval equality_test"),
                 *_in("statistics.pairs", "pair_gaps holm"),
-                *_in("statistics.clusters", "effective_shares correlations"),
+                *_in("statistics.clusters", "effective_shares correlations few_units"),
             ],
         },
     ),
@@ -238,7 +239,7 @@ PAGES = {
         "Published figures and tables as commands; each reports its claim as checks.",
         {
             "Reproduce": _in("experiments", "reproduce experiments Experiment Check Outcome"),
-            "Experiments": _in("experiments", "fairqcm fppo gaps"),
+            "Experiments": _in("experiments", "fairqcm fppo gaps audit_coverage"),
         },
         more="experiments",
     ),

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fairgym.audit import Roles, read_decisions
 from fairgym.audit.concentration import concentration, gini, theil, top_share
@@ -83,3 +84,27 @@ def test_what_has_no_concentration_is_left_out_and_told():
     assert part.limits == [
         "1 favourable decisions without an amount count as 0 in the concentration of amounts."
     ]
+
+
+def test_a_person_who_has_much_of_the_total_is_told():
+    table = made()
+    table["sum"][np.flatnonzero(table["ok"])[0]] = 0.02 * table["sum"].sum()
+    _, (part,) = rows_of(table, person="id", amount="sum")
+    assert part.limits == [
+        "One of the persons has more than 1% of the total amount: intervals of the concentration"
+        " are then too narrow, those of the Theil index most."
+    ]
+
+
+def test_limits_are_symmetric_for_the_logit_or_the_logarithm():
+    table = made()
+    rows, _ = rows_of(table, person="id")
+    row = rows["favourable decisions", "persons"]
+    total = np.bincount(table["id"], table["ok"])[np.unique(table["id"])]
+    for key, function in (("gini", gini), ("theil", theil), ("top", top_share)):
+        value, error = function(total)
+        ends = np.array([row[f"{key}_low"], value, row[f"{key}_high"]])
+        scale = np.log(ends) if key == "theil" else np.log(ends / (1 - ends))
+        slope = 1 / value if key == "theil" else 1 / (value * (1 - value))
+        half = stats.t.ppf(0.975, len(total) - 1) * error * slope
+        np.testing.assert_allclose(np.diff(scale), half, rtol=1e-6)

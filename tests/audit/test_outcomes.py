@@ -7,7 +7,7 @@ import pytest
 
 from fairgym.audit import Roles, read_decisions
 from fairgym.audit.outcomes import outcomes
-from fairgym.statistics.proportions import Shares, difference_interval, wilson_interval
+from fairgym.statistics.proportions import Shares, difference_interval, rate_interval
 
 
 def made(rows=3000, seed=0):
@@ -36,7 +36,7 @@ def test_outcomes_of_the_accepted_are_those_of_a_loop():
     for row in (f, m):
         own = (table["sex"] == row["group"]) & (table["ok"] == 1)
         shares[row["group"]] = Shares.of(table["paid"][own].sum(), own.sum())
-        low, high = wilson_interval(shares[row["group"]])
+        low, high = rate_interval(shares[row["group"]])
         assert row["n"] == own.sum() and row["rate"] == pytest.approx(table["paid"][own].mean())
         assert (row["low"], row["high"]) == pytest.approx((float(low), float(high)))
     (row,) = [row for row in (f, m) if "difference" in row]

@@ -18,7 +18,12 @@ from fairgym.audit.waits import first_waits, survival, waits
 from fairgym.audit.write import read_config
 from fairgym.fairness.aggregations import RelaxedParity
 from fairgym.fairness.schemes import Scheme
-from fairgym.statistics.proportions import Shares, difference_interval, ratio_interval
+from fairgym.statistics.proportions import (
+    Shares,
+    difference_interval,
+    rate_interval,
+    ratio_interval,
+)
 from fairgym.statistics.series import spread_of
 
 
@@ -211,6 +216,38 @@ def test_schemes_by_person(repeated):
     assert rows["gini_total"] == pytest.approx(total.mean() * (1 - gini), rel=1e-5)
 
 
+def test_a_share_of_waits_of_0_or_1_has_an_interval():
+    """As that of independent persons, if none is censored before."""
+    wait, ended = np.array([2, 2, 3, 3, 3]), np.ones(5, bool)
+    share, low, high = survival(wait, ended, 0.95)
+    assert share.tolist() == [1.0, 1.0, 0.6, 0.0]
+    for place, count in ((0, 5), (1, 5), (3, 0)):
+        expected = rate_interval(Shares.of(count, 5))
+        assert (low[place], high[place]) == pytest.approx(tuple(map(float, expected)))
+
+
+def test_few_clusters_and_blocks_lengthen_resampled_errors():
+    """Student's t of 9 equal clusters, with the factor 10/9 of the variance; none for rows."""
+    table = made(1000, groups=2) | {"branch": np.arange(1000) % 10}
+    given = Roles(decision="ok", groups=("g",), time="t", resamples=200, cluster="branch")
+    series = series_by(read_decisions(table, given), "g", given)
+    assert series and series.stretch == pytest.approx(np.sqrt(10 / 9) * 2.262157 / 1.959964)
+    for periods, expected in ((6, 1.0), (24, np.sqrt(8 / 7) * 2.364624 / 1.959964)):
+        roles = Roles(decision="ok", groups=("g",), time="t", resamples=200)
+        rows = read_decisions(made(2000, periods=periods, groups=2), roles)
+        series = series_by(rows, "g", roles)
+        assert series and series.stretch == pytest.approx(expected)
+        (side,) = sides_of(rows, "g", roles)
+        course = course_of(rows, series, side, roles, 3)
+        row = trend(course, tuple(map(str, range(periods))), roles)
+        weight = spread_of(course.ours, course.theirs) ** -2.0
+        time = np.arange(periods) - np.average(np.arange(periods), weights=weight)
+        line = weight * time / (weight @ time**2)
+        error = np.sqrt(np.mean((course.noise @ line) ** 2))
+        half = number_of(row, "trend_high") - number_of(row, "trend")
+        assert half == pytest.approx(expected * 1.959964 * error, rel=1e-6)
+
+
 def test_equal_groups_are_not_told_to_have_a_gap(repeated):
     """A percentile bootstrap of parity excludes 0 for groups that are treated equally."""
     scheme = Scheme.long_term(RateSoFar(), RelaxedParity())
@@ -313,8 +350,9 @@ def test_survival_is_that_of_statsmodels():
     theirs = survfunc.SurvfuncRight(wait, ended)
     np.testing.assert_allclose(share[theirs.surv_times], theirs.surv_prob)
     inner = theirs.surv_prob > 0.0
-    spread = (theirs.surv_prob_se / theirs.surv_prob / -np.log(theirs.surv_prob))[inner]
-    expected = theirs.surv_prob[inner] ** np.exp(1.959964 * spread)
-    np.testing.assert_allclose(low[theirs.surv_times][inner], expected, rtol=1e-5)
+    p, error = theirs.surv_prob[inner], theirs.surv_prob_se[inner]
+    expected = rate_interval(Shares(p, p * (1 - p) / error**2))
+    for limits, own in zip((low, high), expected, strict=True):
+        np.testing.assert_allclose(limits[theirs.surv_times][inner], own, rtol=1e-6)
     assert (low <= share).all() and (share <= high).all()
     assert number_of({"x": share[0]}, "x") <= 1.0

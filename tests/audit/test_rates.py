@@ -16,8 +16,8 @@ from fairgym.statistics.proportions import (
     difference_interval,
     equality_test,
     odds_ratio_interval,
+    rate_interval,
     ratio_interval,
-    wilson_interval,
 )
 
 TABLE = decisions_table()
@@ -53,7 +53,7 @@ def test_rates_are_those_of_a_groupby():
             assert (row["n"], row["favourable"]) == (own["size"], own["sum"])
             assert row["rate"] == pytest.approx(own["mean"])
             assert row["share"] == pytest.approx(own["size"] / expected["size"].sum())
-            low, high = wilson_interval(Shares.of(own["sum"], own["size"]))
+            low, high = rate_interval(Shares.of(own["sum"], own["size"]))
             assert (row["low"], row["high"]) == pytest.approx((float(low), float(high)))
 
 

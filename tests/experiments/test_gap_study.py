@@ -8,8 +8,8 @@ from scipy import stats
 
 from fairgym.experiments import Size, experiments
 from fairgym.experiments import _gap_study as study
-from fairgym.experiments._gap_study import SIZES, Case
 from fairgym.experiments._coverage import rows_of
+from fairgym.experiments._gap_study import SIZES, Case
 from fairgym.experiments._markdown import Making, page_text
 from fairgym.experiments.gaps import (
     CASES,

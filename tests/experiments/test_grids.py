@@ -227,7 +227,9 @@ def test_the_fixed_policy_of_figure_8_is_the_median_of_the_searches():
     assert experiment.following == len(later), "all runs are counted from the start"
 
 
-@pytest.mark.parametrize("stem", [*NAMES, "fairqcm-fig1", *FAIRQCM, *FPPO, *BEYOND, "gaps"])
+@pytest.mark.parametrize(
+    "stem", [*NAMES, "fairqcm-fig1", *FAIRQCM, *FPPO, *BEYOND, "gaps", "audit-coverage"]
+)
 def test_the_committed_page_ends_with_the_notes(stem):
     page = (ROOT / "docs" / "results" / f"{stem}.md").read_text(encoding="utf-8")
     name = stem.removesuffix("-quick").removesuffix("-large")

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from fairgym.statistics.clusters import correlations, effective_shares
-from fairgym.statistics.proportions import Shares, difference_interval, wilson_interval
+from fairgym.statistics.clusters import correlations, effective_shares, few_units
+from fairgym.statistics.proportions import (
+    Shares,
+    difference_interval,
+    rate_interval,
+    wilson_interval,
+)
 
 
 def test_independent_rows_are_counted():
@@ -26,7 +31,44 @@ def test_the_variance_is_that_of_the_jackknife():
     rate = found.rate[0]
     assert rate == pytest.approx(np.average(values, weights=weight))
     assert rate * (1 - rate) / found.n[0] == pytest.approx(jackknife, rel=0.03)
-    assert found.degrees[0] == 79 and found.n[0] < len(unit)
+    assert 40 < found.degrees[0] < 79 and found.n[0] < len(unit)
+
+
+def test_few_units_are_those_of_bell_and_mccaffrey():
+    """Matrices of the regression on a constant; and chi squares of units whose rows are alike."""
+    sizes = np.array([2, 3, 4, 7])
+    factor, (degrees,) = few_units(sizes.astype(float))
+    unit, n = np.repeat(np.arange(4), sizes), sizes.sum()
+    left = np.eye(n) - 1.0 / n
+    columns = []
+    for place in range(4):
+        own = unit == place
+        values, vectors = np.linalg.eigh(left[np.ix_(own, own)])
+        adjusted = vectors @ np.diag(values**-0.5) @ vectors.T @ np.ones(own.sum())
+        columns.append(left[:, own] @ adjusted)
+        assert adjusted == pytest.approx(np.sqrt(factor[place]))
+    gram = np.array(columns) @ np.array(columns).T
+    independent = np.trace(gram) ** 2 / np.sum(gram**2)
+    alike = np.sum(sizes**2) ** 2 / np.sum(sizes**4)
+    assert alike < independent and degrees == pytest.approx(alike)
+    factor, (degrees,) = few_units(np.full(8, 5.0))
+    assert degrees == pytest.approx(7.0) and factor == pytest.approx(8 / 7)
+    assert few_units(np.array([0.0, 4.0]))[1][0] == 0.0
+
+
+def test_few_uneven_clusters_are_covered():
+    """Ten clusters, of which the largest is 20 times the smallest, in 500 tables at once."""
+    rng = np.random.default_rng(3)
+    share = np.geomspace(1, 20, 10)
+    own = rng.choice(10, (500, 200), p=share / share.sum())
+    rate = rng.beta(4.5, 4.5, (500, 10))
+    values = rng.random((500, 200)) < np.take_along_axis(rate, own, 1)
+    table = np.repeat(np.arange(500), 200)
+    found = effective_shares(values.ravel(), table, 500, None, (own.ravel() + 10 * table))
+    low, high = rate_interval(found)
+    assert np.mean((low <= 0.5) & (high >= 0.5)) > 0.93
+    low, high = rate_interval(effective_shares(values.ravel(), table, 500))
+    assert np.mean((low <= 0.5) & (high >= 0.5)) < 0.8
 
 
 def test_units_without_variation_count_once():
@@ -47,7 +89,7 @@ def test_a_single_unit_says_nothing():
 def test_weights_of_zero_are_no_decisions():
     weight = np.array([1.0, 1.0, 0.0, 1.0])
     found = effective_shares(np.array([1, 0, 1, 0]), np.zeros(4, int), 1, weight)
-    assert found.rate[0] == pytest.approx(1 / 3) and found.degrees[0] == 2
+    assert found.rate[0] == pytest.approx(1 / 3) and found.degrees[0] == pytest.approx(2.0)
 
 
 def test_correlations_by_hand():

@@ -57,6 +57,19 @@ def score_odds(x, n, y, m, ratio):
     return (x - n * p) ** 2 * (1 / (n * p * (1 - p)) + 1 / (m * q * (1 - q)))
 
 
+def test_the_interval_of_a_rate_is_that_of_statsmodels_and_contains_wilsons():
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    count, n = np.array([0, 1, 7, 30, 99]), np.array([20, 30, 60, 30, 100])
+    low, high = own.rate_interval(Shares.of(count, n), 0.9)
+    theirs = proportion.proportion_confint(count, n, 0.1, "agresti_coull")
+    np.testing.assert_allclose(low, np.maximum(theirs[0], 0.0), atol=1e-12)
+    np.testing.assert_allclose(high, np.minimum(theirs[1], 1.0), atol=1e-12)
+    inner = own.wilson_interval(Shares.of(count, n), 0.9)
+    assert (low <= inner[0] + 1e-12).all() and (inner[1] - 1e-12 <= high).all()
+    nothing = own.rate_interval(Shares(np.array([0.5, np.nan]), np.zeros(2)))
+    assert (nothing[0][0], nothing[1][0]) == (0.0, 1.0) and np.isnan(nothing[0][1])
+
+
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.995])
 def test_wilson_is_that_of_scipy(level):
     for side in SEVERAL:

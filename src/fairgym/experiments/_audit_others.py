@@ -231,7 +231,7 @@ def received_covered(rng: np.random.Generator, case: Received, replicates: int) 
 
     "told" is where the limits say that they are too narrow.
     """
-    truth, held = _concentrated(case.spread), []
+    truth, held = true_concentration(case.spread), []
     requests = 1 if case.spread else REQUESTS
     rows = case.persons * requests
     person = np.repeat(np.arange(case.persons), requests)
@@ -247,7 +247,7 @@ def received_covered(rng: np.random.Generator, case: Received, replicates: int) 
     return joined(held)
 
 
-def _concentrated(spread: float) -> dict[str, float]:
+def true_concentration(spread: float) -> dict[str, float]:
     """Return the true Gini, Theil and share of the top tenth."""
     from scipy.special import ndtr, ndtri  # here: listing experiments is quick without it
 

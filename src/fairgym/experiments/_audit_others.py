@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
@@ -187,7 +188,7 @@ class Scored:
 def scores_covered(rng: np.random.Generator, case: Scored, replicates: int) -> Held:
     """Return in which tables the interval contains the true standardised difference, "scores"."""
     groups, held = np.repeat([0, 1], case.sizes), []
-    more: dict[str, object] = {}
+    more: dict[str, Any] = {}
     units = np.zeros(0, np.int64)
     if case.units.number:
         units = case.units.of_rows(rng, groups)
@@ -238,7 +239,7 @@ def received_covered(rng: np.random.Generator, case: Received, replicates: int) 
     groups = person % 2
     for _ in range(replicates):
         values = rng.random(rows) < REFUSAL
-        more: dict[str, object] = {"person": person}
+        more: dict[str, Any] = {"person": person}
         if case.spread:
             more["amount"] = rng.lognormal(0.0, case.spread, rows)
         part = concentration(decisions(values, groups, **more), ROLES)[0]

@@ -1,6 +1,7 @@
 """Simulated tables of decisions with known rates, for the study of the audit's intervals."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -160,7 +161,7 @@ def decisions(
     groups: np.ndarray,
     names: tuple[str, ...] = (GROUP, REFERENCE),
     periods: int = 0,
-    **columns: object,
+    **columns: Any,
 ) -> Decisions:
     """Return a table as the audit reads it, with the grouping "group".
 
@@ -178,7 +179,7 @@ def decisions(
         favourable=values,
         groupings={"group": Codes(groups.astype(np.int32), names)},
         source=Source("simulated", "", len(values)),
-        **columns,  # type: ignore[arg-type]
+        **columns,
     )
 
 

@@ -56,6 +56,7 @@ def worst(
     name: str,
     limit: float,
     sign: int,
+    kind: ex.Kind = "predicted",
 ) -> ex.Check:
     """Check that the lowest (sign 1) or highest (sign -1) share is within a limit.
 
@@ -65,6 +66,7 @@ def worst(
         name: Name of the share; cases without it do not count.
         limit: The limit.
         sign: Which share counts.
+        kind: Kind of the check.
     """
     known = [row for row in rows if math.isfinite(row.get(name, math.nan))]
     row = min(known, key=lambda row: sign * row[name])
@@ -73,10 +75,12 @@ def worst(
     which = "lowest" if sign > 0 else "highest"
     detail = f"{which} of {len(known)}: {row['case'].words}; {ex.interval_text(low, high)}"
     least, most = (limit - _AT, math.inf) if sign > 0 else (-math.inf, limit + _AT)
-    return ex.Check(statement, share, share, share, least, most, detail=detail)
+    return ex.Check(statement, share, share, share, least, most, kind, detail)
 
 
-def exact(statement: str, coverages: Sequence[float], limit: float) -> ex.Check:
+def exact(
+    statement: str, coverages: Sequence[float], limit: float, kind: ex.Kind = "predicted"
+) -> ex.Check:
     """Check that exact coverages are at least a limit; the lowest one decides."""
     least = min(coverages)
-    return ex.Check(statement, least, least, least, limit - _AT, detail="exact")
+    return ex.Check(statement, least, least, least, limit - _AT, kind=kind, detail="exact")

@@ -116,7 +116,7 @@ def rate_interval(shares: Shares, level: float = 0.95) -> tuple[Values, Values]:
         >>> from fairgym.statistics.proportions import Shares, rate_interval
         >>> low, high = rate_interval(Shares.of([15, 0], [148, 20]))
         >>> low.round(4).tolist(), high.round(4).tolist()
-        ([0.0612, 0.0], [0.1617, 0.1898])
+        ([0.0614, 0.0], [0.1615, 0.1898])
     """
     rate, n = np.asarray(shares.rate, np.float64), shares.size(level)
     square = normal_quantile(level) ** 2

@@ -238,7 +238,7 @@ PAGES = {
         "Published figures and tables as commands; each reports its claim as checks.",
         {
             "Reproduce": _in("experiments", "reproduce experiments Experiment Check Outcome"),
-            "Experiments": _in("experiments", "fairqcm fppo gaps"),
+            "Experiments": _in("experiments", "fairqcm fppo notstatic gaps"),
         },
         more="experiments",
     ),
@@ -255,6 +255,9 @@ PAGES = {
     "environments-doughnut": _system("one doughnut in each step", "doughnut"),
     "environments-lending_pool": _system("one loan in each step", "lending_pool"),
     "environments-bank_loans": _system("approve or deny", "bank_loans", rules=True),
+    "environments-college_admissions": _system(
+        "a jury and strategic applicants", "college_admissions", rules=True
+    ),
     "environments-epidemic": _system("one vaccine in each step", "epidemic", rules=True),
     "environments-attention": _system("units of attention over sites", "attention", rules=True),
 }

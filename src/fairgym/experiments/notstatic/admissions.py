@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-import fairgym
-from fairgym.core import Environment, Params
+from fairgym.core import Environment, Params, rollout
 from fairgym.experiments import _parts as ex
 from fairgym.policies import Constant, fixed_policies
 from fairgym.report import style
@@ -178,7 +177,7 @@ def fixed_thresholds(
     def measured(key: PRNGKeyArray) -> PyTree:
         def one(key: PRNGKeyArray, threshold: Float[Array, ""]) -> PyTree:
             acting = {"jury": Constant(space, threshold)}
-            return fairgym.rollout(env, params, acting, key).totals
+            return rollout(env, params, acting, key).totals
 
         keys = jax.random.split(key, episodes)
         by_threshold = jax.vmap(one, in_axes=(None, 0))

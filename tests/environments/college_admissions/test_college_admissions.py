@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 from scipy.stats import norm
 from tiers import in_tiers
 
@@ -125,7 +125,8 @@ class TestSteps:
     def test_the_metrics_against_numpy(self, recordings):
         _, steps = recordings[1]
         totals = jax.tree.map(lambda x: x.sum(axis=0), steps.components)
-        value = {n: float(m.value(totals)) for n, m in ENV.metrics.items()}
+        arrays = jax.tree.map(jnp.asarray, totals)
+        value = {n: float(m.value(arrays)) for n, m in ENV.metrics.items()}
         assert value["accuracy"] == pytest.approx(totals.correct.sum() / (30 * 9), rel=1e-5)
         burden = totals.burden / totals.qualified
         assert value["burden_disparity"] == pytest.approx(-abs(burden[0] - burden[1]), rel=1e-5)
@@ -249,8 +250,8 @@ class TestJuries:
 
         found = self.played("continuous-jury", 750)
         assert not found[:, :10].any() and (found[:, -1] > found[:, 10] + 0.05).all()
-        apart = np.abs(found[:, -1] - np.float64(brentq(more_qualified, 0.56, 0.8)))
-        assert (apart < 0.01).all()
+        equal = root_scalar(more_qualified, bracket=(0.56, 0.8)).root
+        np.testing.assert_allclose(found[:, -1], equal, atol=0.01)
 
     def test_a_robust_jury_adds_what_the_cheapest_change_is_worth(self):
         found = self.played("robust-jury", 12, cost=jnp.array([5.0, 5.0]))
@@ -323,7 +324,6 @@ def test_conformance(lottery):
     [
         ({"population": 1}, "population must be a whole number from 2 to 1000000, got 1"),
         ({"horizon": 0}, "horizon must be a whole number from 1.*got 0"),
-        ({"lottery": 0.5}, "lottery must be True or False, got 0.5"),
     ],
 )
 def test_bad_shapes(shapes, message):

@@ -252,6 +252,10 @@ def test_the_page_for_users_of_ml_fairness_gym_shows_code_that_runs():
     np.testing.assert_array_equal(names["own"].totals.approved, loans)
     np.testing.assert_allclose(names["after"].rates, [3.8, 2.1], rtol=1e-6)
     assert names["first"].stage.tolist() == [1] * 6 + [0] * 4
+    learned = names["year"]
+    assert float(learned.final_state.threshold) == pytest.approx(0.64, abs=0.02)
+    burden = np.asarray(learned.totals.burden / learned.totals.qualified)
+    assert burden[1] == pytest.approx(2 * burden[0], rel=0.1), "a point costs twice as much"
 
 
 @pytest.mark.full
@@ -293,9 +297,9 @@ def test_the_tests_that_the_page_names_are_there():
     text = (ROOT / "docs" / "coming-from-ml-fairness-gym.md").read_text()
     parts = re.split(r"\(https://github.com/fairgym/fairgym/blob/main/(tests/[\w/]+\.py)\)", text)
     files = dict(zip(parts[1::2], parts[2::2], strict=True))
-    assert len(files) == 3
+    assert len(files) == 4
     for file, rows in files.items():
-        named = re.findall(r"`(test_\w+)`", rows)
+        named = re.findall(r"`(test_\w+)`", rows.partition("\n## ")[0])
         assert len(named) >= 3
         known = re.findall(r"def (test_\w+)\(", (ROOT / file).read_text())
         assert set(named) <= set(known), set(named) - set(known)

@@ -239,7 +239,7 @@ PAGES = {
         "Published figures and tables as commands; each reports its claim as checks.",
         {
             "Reproduce": _in("experiments", "reproduce experiments Experiment Check Outcome"),
-            "Experiments": _in("experiments", "fairqcm fppo gaps audit_coverage"),
+            "Experiments": _in("experiments", "fairqcm fppo notstatic gaps audit_coverage"),
         },
         more="experiments",
     ),
@@ -256,6 +256,9 @@ PAGES = {
     "environments-doughnut": _system("one doughnut in each step", "doughnut"),
     "environments-lending_pool": _system("one loan in each step", "lending_pool"),
     "environments-bank_loans": _system("approve or deny", "bank_loans", rules=True),
+    "environments-college_admissions": _system(
+        "a jury and strategic applicants", "college_admissions", rules=True
+    ),
     "environments-epidemic": _system("one vaccine in each step", "epidemic", rules=True),
     "environments-attention": _system("units of attention over sites", "attention", rules=True),
 }

@@ -25,6 +25,10 @@ GALLERY = {
     "doughnut": ("Doughnut shop", "One doughnut in each step, and customers who come and go."),
     "lending_pool": ("Lending pool", "One loan in each step, for four people in two groups."),
     "bank_loans": ("Bank loans", "Approve or deny, while credit scores of two groups move."),
+    "college_admissions": (
+        "College admissions",
+        "A jury's threshold, and applicants who raise their score at a cost.",
+    ),
     "epidemic": ("Epidemic", "One vaccine in each step, in a network of contacts."),
     "attention": ("Attention allocation", "Six units of attention over five sites with incidents."),
 }

@@ -165,6 +165,7 @@ GALLERY = {
     "doughnut": Small("random_present", "handed_out", episodes=1),
     "lending_pool": Small("random_present", "default_disparity"),
     "bank_loans": Small("threshold", "tpr_disparity"),
+    "college_admissions": Small("continuous_jury", "burden_disparity"),
     "epidemic": Small("highest_degree", "vaccine_disparity", episodes=64),
     "attention": Small("proportional", "discovery_disparity"),
 }

@@ -18,7 +18,7 @@ DECLARED = {
     "lending_pool": "min",
 }
 WINDOWED = {"education": "admission_disparity", "loan": "default_disparity"}
-SUMMED = {"health": "insured", "loan_simple": "disbursed"}
+SUMMED = {"college_admissions": "admitted", "health": "insured", "loan_simple": "disbursed"}
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "loan of two banks": ("loan", {"banks": 2}),
     "loan with selective labels": ("loan", {"selective_labels": True}),

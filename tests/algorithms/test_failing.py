@@ -167,7 +167,7 @@ FAILING: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
     "loan, two banks": ("loan", PEOPLE | {"banks": 2}, {}),
     "bank_loans": ("bank_loans", {"horizon": 60}, {"cash": 3.0}),
 }
-NEVER_FAILING = ("attention", "doughnut", "epidemic", "lending_pool")
+NEVER_FAILING = ("attention", "college_admissions", "doughnut", "epidemic", "lending_pool")
 
 
 @functools.cache

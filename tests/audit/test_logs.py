@@ -135,6 +135,16 @@ CASES = [
         lambda t: t.successful,
     ),
     Case(
+        "college_admissions",
+        {"horizon": 14},
+        "robust_jury",
+        lambda t: t.applicants,
+        "admitted",
+        "admission_rate",
+        lambda t: t.admitted,
+        lambda t: t.admitted_qualified,
+    ),
+    Case(
         "attention",
         {"horizon": 8},
         "random",

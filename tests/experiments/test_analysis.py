@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fppo_made_up import MADE_UP as FPPO_MADE_UP
+from scipy.stats import norm
 from stand_ins import stand_in
 
 from fairgym.algorithms import log_keys, log_metrics
@@ -55,6 +56,15 @@ from fairgym.experiments.mafe.learners import (
 )
 from fairgym.experiments.mafe.readings import QUESTIONS
 from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MINDED, SELFISH
+from fairgym.experiments.notstatic.admissions import (
+    CASES,
+    CONTINUOUS,
+    MEASURES,
+    ROBUST,
+    STATIC,
+    THRESHOLD,
+    fixed_thresholds,
+)
 from fairgym.policies import fixed_policies
 from fairgym.results.labels import title
 from fairgym.training.evaluation import Evaluation
@@ -520,6 +530,26 @@ def labels(good: bool) -> Any:
     return data
 
 
+def admissions(good: bool) -> Any:
+    """Juries in the claimed order, or reversed."""
+
+    def of(value: float) -> dict[str, np.ndarray]:
+        by_group = np.stack([near(value), near(value + 0.2 * good), near(value)], axis=-1)
+        return dict.fromkeys(MEASURES, by_group)
+
+    places = {STATIC: 0.55, CONTINUOUS: 0.65, ROBUST: 0.75}
+    if not good:
+        places = dict(zip(places, reversed(places.values()), strict=True))
+    fixed = {measure: np.linspace(near(0.3), near(0.9), 10).T for measure in MEASURES}
+    return {
+        case: {
+            "fixed": {name: np.stack([x] * 3, axis=-1) for name, x in fixed.items()},
+            **{jury: {THRESHOLD: near(at, 0.001), **of(at)} for jury, at in places.items()},
+        }
+        for case in CASES
+    }
+
+
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     f"mafe-{function.__name__.replace('_', '-')}": function
     for function in (
@@ -544,6 +574,7 @@ MADE_UP: dict[str, Callable[[bool], Any]] = {
 } | {
     "fairqcm-fig1": vaccines,
     **{f"fairqcm-fig{n}": functools.partial(learning, f"fairqcm-fig{n}") for n in (2, 3, 4, 5)},
+    "notstatic-admissions": admissions,
     **FPPO_MADE_UP,
 }
 
@@ -665,6 +696,19 @@ def test_the_vaccines_of_figure_1_by_hand():
         assert list(found[plan]["scores"]) == list(one["scores"])
         for name, scores in one["scores"].items():
             np.testing.assert_array_equal(found[plan]["scores"][name], scores, name)
+
+
+def test_fixed_thresholds_admit_as_the_normal_distribution_says():
+    """Everybody is admitted who has at least the threshold less what a rise is worth."""
+    params = make("college_admissions").default_params
+    found = fixed_thresholds(params, (0, 1), 20, np.array([0.0, 0.6]))
+    assert {x.shape for x in found.values()} == {(2, 2, 3)}
+    able = 1.0 - norm.cdf(0.5)
+    np.testing.assert_allclose(found["accuracy"][:, 0], able, atol=0.03)
+    right = [1.0 - (norm.cdf(0.5) - norm.cdf(first)) for first in (-1.0, 0.0)]
+    np.testing.assert_allclose(found["accuracy"][:, 1, :2].mean(axis=0), right, atol=0.02)
+    burden = found["burden per applicant"][:, 1]
+    assert not found["social burden"][:, 0].any() and (burden[:, 1] > burden[:, 0]).all()
 
 
 @pytest.mark.parametrize(

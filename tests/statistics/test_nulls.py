@@ -24,6 +24,7 @@ SIZES = {
     "health": {"population": 200, "horizon": 20},
     "education": {"population": 200, "horizon": 24},
     "lending_pool": {},
+    "college_admissions": {"population": 20, "horizon": 12},
 }
 FORMS = {
     **{name: (name, shape) for name, shape in SIZES.items()},

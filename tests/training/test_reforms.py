@@ -19,7 +19,7 @@ from fairgym.training.scenarios import build_all
 from fairgym.utils.registry import environments
 
 BUILT_IN = sorted(environments._modules())
-SIZES = {"loan", "loan_simple", "health", "education", "lending_pool"}
+SIZES = {"loan", "loan_simple", "health", "education", "lending_pool", "college_admissions"}
 
 
 def arguments(name) -> dict[str, Any]:

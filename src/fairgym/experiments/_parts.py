@@ -53,6 +53,7 @@ from fairgym.experiments._showing import (
     NULL_MEAN,
     Curves,
     cell,
+    curve,
     curves_figure,
     dot,
     interval_text,
@@ -63,5 +64,6 @@ from fairgym.experiments._showing import (
     null_text,
 )
 from fairgym.statistics.checks import Check, Kind
+from fairgym.statistics.intervals import interquartile_mean
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.run import Run

@@ -245,6 +245,7 @@ rules = Registry(
         "fairgym.policies.rules",
         "fairgym.environments.attention.rules",
         "fairgym.environments.bank_loans.rules",
+        "fairgym.environments.college_admissions.rules",
         "fairgym.environments.epidemic.rules",
     ),
 )

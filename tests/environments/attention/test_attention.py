@@ -1,5 +1,7 @@
 """Attention allocation against NumPy and scipy, and hand-written agents."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -279,12 +281,37 @@ def test_numbers_of_the_variants():
     assert harder.default_params.start_rate.tolist() == [30.0, 25.0, 22.5, 17.5, 12.5]
     decrease = harder.default_params.decrease
     np.testing.assert_allclose(decrease, [0.004, 0.01, 0.016, 0.02, 0.04])
+    np.testing.assert_allclose(harder.default_params.increase, [0.08, 0.2, 0.4, 0.8, 2.0])
+    default = dataclasses.replace(harder, harder=False, units=6)
+    assert default == fairgym.make("attention"), "nothing else differs"
     published = fairgym.make("attention").default_params
     np.testing.assert_allclose(published.start_rate, START)
     np.testing.assert_allclose(published.increase, INCREASE, rtol=1e-6)
     assert published.decrease == 0.1
     seven = fairgym.make("attention", sites=7).default_params
     assert seven.start_rate.tolist() == [8.0, 6.0, 4.0, 3.0, 1.5, 8.0, 6.0]
+
+
+def test_the_harder_variant_against_numpy():
+    """Its rates move per site, and its reward is a quarter of the incidents missed."""
+    env = fairgym.make("attention", harder=True, horizon=60)
+    params = env.default_params
+    policies = fixed_policies(env, {"dispatcher": "random"})
+    steps = jax.jit(lambda key: record(env, params, policies, key))(jax.random.key(4))
+    rates = np.array([30.0, 25.0, 22.5, 17.5, 12.5])
+    rise, fall = np.array([0.08, 0.2, 0.4, 0.8, 2.0]), np.array([0.004, 0.01, 0.016, 0.02, 0.04])
+    missed = 0.0
+    for t in range(60):
+        sent = np.asarray(steps.actions["dispatcher"][t])
+        assert sent.sum() == 30
+        occurred = np.asarray(steps.components.occurred[t])
+        missed += np.maximum(occurred - sent, 0).sum()
+        rates = np.where(sent > 0, np.maximum(rates - fall * sent, 0.0), rates + rise)
+        np.testing.assert_allclose(steps.components.rates[t], rates, rtol=1e-5)
+    totals = jax.tree.map(lambda x: jnp.sum(x, axis=0), steps.components)
+    score = Objective.published(env).score(totals)
+    assert float(score) == pytest.approx(-0.25 * missed / 60, rel=1e-5) and missed > 0
+    assert float(Objective.published(fairgym.make("attention")).weights["found"]) == 6.0
 
 
 # ------------------------------------------------------------------------ incidents

@@ -1,5 +1,7 @@
 """The epidemic against NumPy, its expected components, and hand-written agents."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -255,6 +257,29 @@ def test_waning_immunity_is_the_harder_variant():
     stage, infected = jnp.int32([0, 1, 2]), jnp.float32([0.3, 0.3, 0.3])
     chance = steps.chance_to_pass_on(stage, infected, env.default_params, 3)
     np.testing.assert_allclose(chance, [0.3, 0.005, 0.2])
+    default = fairgym.make("epidemic")
+    assert env.default_params.replace(waning=0.0) == default.default_params, "nothing else differs"
+    assert dataclasses.replace(env, harder=False) == default
+    assert env.spec.published == default.spec.published
+
+
+def test_in_the_harder_variant_a_vaccine_lasts_five_steps_on_average():
+    """Nobody is infected: who is vaccinated becomes susceptible again, each at 0.2 a step."""
+    env = fairgym.make("epidemic", harder=True)
+    params, nobody = env.default_params, {"clinic": jnp.int32(34)}
+    state = env.initial_state(jax.random.key(0), params)
+    state = state.replace(stage=jnp.full(34, 2, jnp.int32))
+
+    @jax.jit
+    def immune(key):
+        def step(state, key):
+            after = env.transition(env.noise(key, params), state, nobody, params)[0]
+            return after, jnp.mean(after.stage == 2)
+
+        return jax.lax.scan(step, state, jax.random.split(key, 10))[1]
+
+    share = np.mean(jax.vmap(immune)(jax.random.split(jax.random.key(1), 300)), axis=0)
+    np.testing.assert_allclose(share, 0.8 ** np.arange(1, 11), atol=0.015)
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.3, 1.0])

@@ -89,7 +89,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
     harder: bool = param(
         False,
         "Whether to use the numbers of Xu et al. (2024), with which the units cannot hold down all"
-        " rates.",
+        " rates, and their reward, which does not count incidents found.",
     )
     horizon: int = param(
         1_000, "Time limit in steps, after which an episode is truncated.", low=1, high=100_000
@@ -122,8 +122,12 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
             },
             # The window of the short-term measure: units sent to each site.
             memories={"window": self._short_term},
-            # Incidents found minus a quarter of those missed: the mean reward of a step.
-            published={"found": float(self._units), "missed": MISSED_WEIGHT * self._units},
+            # Incidents found minus a quarter of those missed: the mean reward of a step. Xu et al.
+            # train and evaluate the harder variant without a reward for finding.
+            published={
+                **({} if self.harder else {"found": float(self._units)}),
+                "missed": MISSED_WEIGHT * self._units,
+            },
             default_objective="published",
             # what a site receives: incidents found there
             benefit="found",

@@ -144,9 +144,11 @@ def reached_from(module, imports):
     "command", ["simulate", "train", "evaluate", "listing", "bench", "data", "sweep"]
 )
 def test_commands_that_print_tables_reach_no_matplotlib(imports, command):
-    """Only reports, experiments and the page of a sweep draw."""
-    imports = imports | {"fairgym.cli.sweep_results": imports["fairgym.cli.sweep_results"].copy()}
-    imports["fairgym.cli.sweep_results"].discard("fairgym.report.sweep")  # by `sweep page` alone
+    """Only reports, experiments, and the pages of a sweep and of a what-if draw."""
+    pages = {"fairgym.cli.sweep_results", "fairgym.cli.what_if_page"}  # by `page` and --out alone
+    imports = imports | {
+        name: {one for one in imports[name] if package_of(one) != "report"} for name in pages
+    }
     reached = reached_from(f"fairgym.cli.{command}", imports)
     assert "fairgym.training" in reached or command in ("listing", "data")
     assert [name for name in reached if package_of(name) in ("report", "experiments")] == []

@@ -453,6 +453,21 @@ def test_what_every_system_declares_is_listed(capsys):
     assert world["about"] == "people default as often as in the data"
 
 
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("words", "title", "sign"),
+    [
+        ("loan --reform relief --horizon 100", "Default rate", -1),
+        ("health --reform beds_south", "Mortality rate", -1),
+        ("education --reform full_scholarships", "Graduation rate", 1),
+    ],
+)
+def test_ready_made_reforms_have_the_signs_of_figure_6_of_mafe(words, title, sign, capsys):
+    found = records(capsys, f"simulate {words} --population 300 --episodes 8 --no-worlds")
+    (row,) = [r for r in found if r["title"] == title and not r["part"] and r["reference"]]
+    assert sign * row["difference"] > 0 and row["clear"]
+
+
 def test_differences_in_words():
     assert difference_text(Estimate(1.2e6, 1.05e6, 1.36e6), "dollars") == (
         "+1.20 million [+1.05, +1.36]"
@@ -512,6 +527,9 @@ BAD = [
     ("simulate loan --decompose profit", "unknown measure to decompose 'profit'; there"),
     ("simulate attention --decompose discovery_rate", "attention cannot be decomposed: it has no"),
     ("simulate loan --baseline random --sensitivity", "sensitivity needs a difference"),
+    ("simulate loan --out page.txt", "out must be a file that ends in .html, got 'page.txt'"),
+    ("simulate loan --out /proc/x.html", "cannot be written"),
+    ("simulate loan --baseline random --out x.html", "out needs a difference to show; give a"),
     ("simulate nope --list", "unknown environment 'nope'"),
     ("simulate loan --list --fix x", "unknown flag '--fix'"),
     ("simulate --scenarios nope.yaml", "nope.yaml cannot be read: No such file"),

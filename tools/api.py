@@ -166,7 +166,14 @@ PAGES = {
             "Load and measure": [
                 *_in("training", "load load_runs Run evaluate Evaluation configure"),
             ],
-            "What if": _in("training", "simulate Scenario During Simulation"),
+            "What if": [
+                *_in("training", "simulate Scenario During Simulation"),
+                *_in("training.reforms", "declared_by world_of Reform World Factor"),
+                *_in("training.sensitivity", "sensitivity Sensitivity"),
+                *_in("training.decomposition", "decompose Decomposition"),
+                *_in("training.gains", "gains Cell"),
+                *_in("training.grids", "grid Grid"),
+            ],
             "Configurations": _in("config", "read_config_file with_params Job"),
         },
     ),
@@ -212,7 +219,13 @@ PAGES = {
     "report": Page(
         "fairgym.report",
         "Figures, and the one-file HTML report.",
-        {"Report": _in("report", "write_report measure Measured numbers_of")},
+        {
+            "Report": _in("report", "write_report measure Measured numbers_of"),
+            "Pages of a what-if": [
+                *_in("report.what_if_measured", "measure_what_if WhatIf"),
+                "report.what_if.what_if_page",
+            ],
+        },
         more="report",
     ),
     "data": Page(

@@ -225,6 +225,46 @@ def test_the_audited_log_holds_the_counts_of_the_trace(case, tmp_path):
         np.testing.assert_array_equal(told.good.sum(0), case.good(trace).sum((0, 1)))
 
 
+def beds(params):
+    """Health with few beds: the log of beds, and the states after one month and at the end."""
+    env = fairgym.make("health", population=80, horizon=5)
+    params = env.default_params.replace(**{"beds_at_start": 5.0, "illness_risk": 0.5, **params})
+    policies = fixed_policies(env, {"insurer": 1.0, "hospital": "random", "planner": "random"})
+    key = jax.random.key(3)
+    log = log_decisions(env, params, policies, key, decision="bed").table()
+    (own,) = jax.random.split(key, 1)
+    ends = [rollout(env, params, policies, own, steps, trace=True) for steps in (1, env.horizon)]
+    return env, log, *ends
+
+
+def test_beds_fill_the_hospital_and_the_others_wait():
+    """Where no illness ends, a bed given is a person more in hospital, by region."""
+    env, log, first, last = beds({"end_base": 10.0, "end_illness_time": -100.0})
+
+    def people(episode, stage):
+        state = episode.final_state
+        return np.bincount(np.asarray(state.group)[np.asarray(state.stage) == stage], minlength=4)
+
+    count = np.zeros((2, env.horizon, 4))  # with a bed, and without one
+    for month, region, admitted in zip(log["month"], log["region"], log["admitted"], strict=True):
+        count[int(not admitted), month, env.spec.groups.index(region)] += 1
+    np.testing.assert_array_equal(count[0].sum(axis=0), people(last, 2) - people(first, 2))
+    np.testing.assert_array_equal(count[1][-1], people(last, 1))
+    assert count[1][-1].sum() > 0 == count[:, 0].sum(), "the first month is left out"
+    assert np.isnan(log["cured"]).all(), "nobody's illness has ended"
+
+
+def test_illnesses_of_people_with_a_bed_end_in_cure_or_not():
+    """Where every illness ends in its month, rows are illnesses, and outcomes cures."""
+    _, log, _, last = beds({"end_illness_time": 0.0, "beds_at_start": 1e3})
+    trace = jax.device_get(last.trace)
+    assert log["admitted"].all() and np.isfinite(log["cured"]).all()
+    rows = np.bincount(log["month"], minlength=5)
+    np.testing.assert_array_equal(rows[1:], trace.fell_ill.sum(axis=1)[1:])
+    cured = np.bincount(log["month"], weights=log["cured"], minlength=5)
+    np.testing.assert_array_equal(cured[1:], (trace.illnesses_ended - trace.died).sum(axis=1)[1:])
+
+
 def same(ours, theirs):
     for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_array_equal(one, other)

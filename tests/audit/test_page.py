@@ -1,18 +1,15 @@
 """The page of an audit: one file, whose numbers are those of the JSON document."""
 
 import dataclasses
-import html
 import json
 import re
 import shlex
-import shutil
-import subprocess
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from decided import decisions_table
 from matplotlib.patches import Rectangle
+from pages import BROWSER, Page, data_of, tried
 
 from fairgym.audit import Column, Part, Roles, audit
 from fairgym.audit.examples import example_config, example_names
@@ -26,54 +23,6 @@ from fairgym.report.one_file import SCRIPT
 from fairgym.report.svg import inline_svg
 
 EVIL = "<script>alert(1)</script>"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-VOID = {"meta", "link", "br", "img", "hr", "input"}
-
-
-class Page(HTMLParser):
-    """Elements of a page, after checking that every one is closed in its order."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.ids, self.loads, self.scripts, self.rows = [], [], [], [], []
-        self.words = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        assert len(given) == len(attrs), f"an attribute twice: {attrs}"
-        self.ids += [given["id"]] if "id" in given else []
-        names = ("src", "href", "xlink:href", "action", "data", "poster", "srcset")
-        self.loads += [given[name] for name in names if name in given]
-        self.scripts += [given.get("type", "")] if tag == "script" else []
-        self.rows += [[]] if tag == "tr" else []
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if {"script", "style"} & set(self.open):
-            return
-        self.words += data
-        if {"td", "th"} & set(self.open):
-            self.rows[-1][-1] += data
-
-
-def data_of(text):
-    """The JSON data of a page."""
-    return json.loads(re.findall(r'<script type="application/json".*?>(.*?)</script>', text)[0])
 
 
 @pytest.fixture(scope="module", params=example_names())
@@ -171,7 +120,7 @@ def test_the_script_is_small_and_asks_nobody():
     assert "</" not in script
 
 
-TRY = """<script>
+TRY = """
 const one = (selector) => document.querySelector(selector), found = [];
 const mark = one("[data-tip]"), box = mark.getBoundingClientRect();
 const at = { bubbles: true, clientX: box.x, clientY: box.y };
@@ -182,8 +131,7 @@ const names = () => [...table.rows].map((row) => row.cells[0].textContent);
 sort.click(); found.push(names());
 sort.click(); found.push(names());
 found.push(document.querySelectorAll("a[download] + button").length, one("#save").textContent);
-document.body.dataset.found = JSON.stringify(found);
-</script></body>"""
+"""
 
 
 @pytest.mark.full
@@ -191,20 +139,7 @@ document.body.dataset.found = JSON.stringify(found);
 def test_the_script_shows_values_sorts_and_copies(tmp_path):
     table = {"ok": [1, 1, 1, 0] * 150 + [1, 0] * 100, "who": ["a"] * 600 + ["b"] * 200}
     found = audit(table, Roles(decision="ok", groups=("who",)))
-    path = tmp_path / "page.html"
-    path.write_text(page(found).replace("</body>", TRY), encoding="utf-8")
-    call = [
-        str(BROWSER),
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--dump-dom",
-        path.as_uri(),
-    ]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=True)
-    hidden, tip, down, up, copies, save = json.loads(
-        html.unescape(re.findall(r'data-found="(.*?)"', done.stdout)[0])
-    )
+    hidden, tip, down, up, copies, save = tried(page(found), tmp_path / "page.html", TRY)
     low, high = (100.0 * number_of(found.part("rates").rows[0], end) for end in ("low", "high"))
     assert not hidden and tip == f"a: 75.0 [{low:.1f}, {high:.1f}], 600 decisions"
     assert [name for name in down if name in "ab"] == ["a", "b"]

@@ -79,7 +79,13 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "all": bool,
         **OUTPUT,
     },
-    "report run": {"out": "path", "episodes": int, "scheme": "name", "seed": int},
+    "report run": {
+        "out": "path",
+        "episodes": int,
+        "scheme": "name",
+        "seed": int,
+        "worlds": bool,
+    },
     "reproduce mafe-fig8": {
         "scale": "name",
         "seeds": int,
@@ -124,6 +130,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "worlds": bool,
         "sensitivity": bool,
         "decompose": "other name",
+        "out": "path",
         "list": bool,
         **OUTPUT,
     },

@@ -99,7 +99,11 @@ def _page(seeds, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for function in (measure_all, plot_all):
             patch.setattr(f"fairgym.report.write.{function.__name__}", keeping(function))
-        return write_report([seeds], out, episodes=4), kept[measure_all], kept[plot_all]
+        return (
+            write_report([seeds], out, episodes=4, worlds=False),
+            kept[measure_all],
+            kept[plot_all],
+        )
 
 
 @pytest.fixture(scope="session")

@@ -125,7 +125,7 @@ def written(folder: Path, compares: bool, breaks: float = 0.0) -> Path:
         algorithm_args={"epochs": 2, "episodes_per_epoch": 4},
     )
     train(config, folder / "run")
-    path = write_report([folder / "run"], episodes=3)
+    path = write_report([folder / "run"], episodes=3, worlds=False)
     known.undo()
     return path
 

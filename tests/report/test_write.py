@@ -62,7 +62,7 @@ def both(seeds, other):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairgym.report.write.png", lambda figure: b"")
         patch.setattr("fairgym.report.html.inline_svg", lambda *_: "")
-        path = write_report([seeds, other], episodes=4)
+        path = write_report([seeds, other], episodes=4, worlds=False)
     assert path == seeds / "report.html"
     return path.read_text(encoding="utf-8")
 
@@ -238,7 +238,7 @@ def test_a_page_that_cannot_be_written_is_one_sentence_before_anything_is_measur
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.setattr("fairgym.report.write.measure_all", lambda *_: pytest.fail("too late"))
     with pytest.raises(fairgym.FairgymError, match=message):
-        write_report([seeds / "seed-0"], tmp_path / out, episodes=4)
+        write_report([seeds / "seed-0"], tmp_path / out, episodes=4, worlds=False)
     assert sorted(tmp_path.rglob("*")) == before
     assert (tmp_path / "file").read_text() == (tmp_path / "bad" / "figures").read_text() == "mine"
 
@@ -249,7 +249,7 @@ def test_looking_whether_a_page_can_be_written_leaves_nothing(seeds, tmp_path, m
 
     monkeypatch.setattr("fairgym.report.write.measure_all", measured)
     with pytest.raises(KeyboardInterrupt):
-        write_report([seeds / "seed-0"], tmp_path / "new" / "report.html", episodes=4)
+        write_report([seeds / "seed-0"], tmp_path / "new" / "report.html", episodes=4, worlds=False)
     assert not list(tmp_path.iterdir())
 
 
@@ -259,5 +259,5 @@ def test_linked_figures_are_not_followed(seeds, tmp_path, monkeypatch):
     (tmp_path / "figures").symlink_to(mine)
     monkeypatch.setattr("fairgym.report.write.measure_all", lambda *_: pytest.fail("too late"))
     with pytest.raises(fairgym.FairgymError, match=r"figures must be a folder, got a link"):
-        write_report([seeds / "seed-0"], tmp_path / "report.html", episodes=4)
+        write_report([seeds / "seed-0"], tmp_path / "report.html", episodes=4, worlds=False)
     assert not list(mine.iterdir())

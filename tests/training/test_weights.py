@@ -238,7 +238,9 @@ class TestRuns:
 
     @pytest.mark.full
     def test_the_report_shows_them(self, further, finished, tmp_path):
-        page = write_report([finished.folder, further.folder], tmp_path / "r.html", episodes=2)
+        page = write_report(
+            [finished.folder, further.folder], tmp_path / "r.html", episodes=2, worlds=False
+        )
         text = page.read_text()
         assert "Worst served" in text and "Gini of service" in text
         assert "waiting=1, worst_served=2" in text

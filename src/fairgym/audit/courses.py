@@ -7,10 +7,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairgym.audit.forests import WIDTH, Rows, by_grouping, of_decisions, short, sides_text
+from fairgym.audit.forests import Rows, by_grouping, of_decisions, sides_text
 from fairgym.audit.parts import Cell, Column, cell_text, number_of
 from fairgym.report import style
 from fairgym.report.drawn import keep, mark
+from fairgym.report.forest import WIDTH, short
 
 MOST_LINES = 7  # in a panel
 MOST_PANELS = 8  # of a waterfall

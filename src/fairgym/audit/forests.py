@@ -5,18 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from fairgym.audit.columns import TOGETHER
 from fairgym.audit.parts import Cell, Column, Part, cell_text, number_of
 from fairgym.audit.roles import CROSS
 from fairgym.report import style
-from fairgym.report.drawn import keep, mark
+from fairgym.report.drawn import keep
+from fairgym.report.forest import WIDTH, Point, forest, map_axes, map_cell, short
 
-WIDTH = 7.0  # inches
 MOST = 40  # groups or pairs of one grouping in a figure
 MOST_ACROSS = 12  # columns of a heat map
-_LONGEST = 30  # characters of a name
 
 Rows = Sequence[Mapping[str, Cell]]
 
@@ -103,24 +101,16 @@ def heat_map(rows: Rows, column: Column, across: str, down: str) -> Figure:
             )
             colour = style.group_colour(0) if compared_row(row) else style.GRID
             alpha = 0.08 + 0.47 * shade if compared_row(row) else 1.0
-            box = Rectangle((i - 0.48, j - 0.46), 0.96, 0.92, color=colour, alpha=alpha, lw=0)
-            panel.add_patch(box)
             text = (
                 cell_text(row, column) if row.get("rate") is not None else str(row.get("note", ""))
             )
-            mark(box, f"{row['group']}: {text}{of_decisions(row)}")
             value = number_of(row, "rate") if row.get("rate") is not None else float("nan")
             written = f"{100.0 * value:.1f}%" if compared_row(row) else "few"
-            panel.text(i, j, written, ha="center", va="center", size=8.5, color=style.INK)
+            told = f"{row['group']}: {text}{of_decisions(row)}"
+            map_cell(panel, i, j, colour, alpha, written, told)
             keep(panel, second, first, 100.0 * value)
-    panel.set_xlim(-0.5, len(names[0]) - 0.5)
-    panel.set_ylim(len(names[1]) - 0.5, -0.5)
-    turned = {"rotation": 30, "ha": "right"} if sum(map(len, names[0])) > 70 else {}
-    panel.set_xticks(range(len(names[0])), list(map(short, names[0])), **turned)
-    panel.set_yticks(range(len(names[1])), list(map(short, names[1])))
-    panel.tick_params(length=0, labelcolor=style.INK)
-    panel.grid(visible=False)
-    panel.spines[:].set_visible(False)
+    shown = [list(map(short, one)) for one in names]
+    map_axes(panel, *shown, turned=sum(map(len, names[0])) > 70)
     style.set_title(panel, f"{column.title} (%): {across} across, {down} down")
     return figure
 
@@ -146,21 +136,12 @@ def _forest(
         told: What the text under the pointer begins with.
     """
     factor = 100.0 if column.unit in ("share", "points") else 1.0
-    places = range(len(rows) - 1, -1, -1)
-    colour = style.group_colour(0)
-    for place, row, about in zip(places, rows, told, strict=True):
-        value, *ends = (factor * number_of(row, key) for key in (column.key, *column.limits))
+    points = []
+    for row, name, about in zip(rows, names, told, strict=True):
+        value, low, high = (factor * number_of(row, key) for key in (column.key, *column.limits))
         text = f"{about}: {cell_text(row, column)}{of_decisions(row)}"
-        (line,) = panel.plot(ends, [place, place], color=colour, lw=2, solid_capstyle="butt")
-        (dot,) = panel.plot([value], [place], color=colour, marker="o", ms=6.5, ls="", zorder=3)
-        mark(line, text)
-        mark(dot, text)
-        keep(panel, about, column.title, value, *ends)
-    panel.set_yticks(places, names)
-    panel.set_ylim(-0.6, len(rows) - 0.4)
-    panel.tick_params(axis="y", length=0, pad=7, labelcolor=style.INK)
-    panel.grid(axis="y", visible=False)
-    panel.margins(x=0.08)
+        points.append(Point(name, value, low, high, text, about))
+    forest(panel, points, column.title)
 
 
 def _stacked(every: Mapping[str, Rows], columns: int) -> tuple[Figure, list[Axes]]:
@@ -214,9 +195,3 @@ def of_decisions(row: Mapping[str, Cell]) -> str:
     """Return the number of decisions of a row, to follow its value."""
     n = row.get("n")
     return f", {n:,} decisions" if isinstance(n, int) else ""
-
-
-def short(name: Cell) -> str:
-    """Return a name on one line, cut off if it is long."""
-    text = " ".join(str(name).split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

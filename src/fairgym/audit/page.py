@@ -16,23 +16,20 @@ from fairgym.audit.profiles import read_profile, with_profile
 from fairgym.audit.result import Audit
 from fairgym.audit.roles import Roles
 from fairgym.audit.write import CONFIG, config_text, document, read_config
-from fairgym.report.one_file import big_numbers, csv_link, scripted
-from fairgym.report.svg import Captioned, inline_svg, variables
-from fairgym.report.template import (
-    MOST_COLUMNS,
-    PAGE,
-    bullets,
-    escaped,
-    estimate_cell,
-    fold,
-    noted,
-    table,
+from fairgym.report.one_file import (
+    SAVE,
+    big_numbers,
+    command_text,
+    csv_line,
+    figure,
+    first_sentences,
+    sortable,
+    whole_page,
 )
+from fairgym.report.template import MOST_COLUMNS, escaped, fold, noted
 from fairgym.results.numbers import Estimate, interval, number_in, number_told
+from fairgym.results.table import Table
 
-MOST_SENTENCES = 6  # of limits and of findings, that stand first
-MOST_OPEN = 30  # rows of a table that is not folded
-MOST_ROWS = 500  # rows of a table; its CSV file has all
 NAMING = (
     "group",
     "reference",
@@ -53,20 +50,14 @@ def page(found: Audit) -> str:
         part.name: (part.title, _section(part, found.roles)) for part in found.parts if part.rows
     }
     sections["reproduce"] = ("Reproduce this", _reproduce(found))
-    links = (f'<a href="#{name}">{escaped(one)}</a>' for name, (one, _) in sections.items())
-    body = [
-        f"<h1>{escaped(title)}</h1>",
+    first = [
         noted(_subtitle(found)),
-        f'<h2 id="limits">What cannot be concluded</h2>{_first(found.limits, "More limits")}',
-        f'<h2 id="short">In short</h2>{_first(found.findings, "More findings")}',
+        f'<h2 id="limits">What cannot be concluded</h2>'
+        f"{first_sentences(found.limits, 'More limits')}",
+        f'<h2 id="short">In short</h2>{first_sentences(found.findings, "More findings")}',
         big_numbers(four_numbers(found)),
-        f'<nav aria-label="Contents"><b>Contents</b> {" · ".join(links)}</nav>',
     ]
-    body += [f'<h2 id="{name}">{escaped(one)}</h2>{text}' for name, (one, text) in sections.items()]
-    body.append(scripted("audit", json.loads(document(found))))
-    return PAGE.format(
-        title=escaped(title), light=variables(False), dark=variables(True), body="\n".join(body)
-    )
+    return whole_page("audit", title, first, sections, json.loads(document(found)))
 
 
 def headline(found: Audit) -> str:
@@ -158,60 +149,34 @@ def _pair(name: str) -> str:
     return next((first for first, second in _PAIRS.items() if second == name), name)
 
 
-def _first(sentences: tuple[str, ...], more: str) -> str:
-    """Return the first sentences as a list, and the others folded."""
-    rest = sentences[MOST_SENTENCES:]
-    return bullets(sentences[:MOST_SENTENCES]) + (fold(more, bullets(rest)) if rest else "")
-
-
 def _section(part: Part, roles: Roles) -> str:
     """Return the figures of a table, its meaning, the table, and its CSV file."""
-    drawn = [_figure(name, one) for name, one in figures_of(part, roles).items()]
-    return "\n".join(
-        [*drawn, noted(part.about), _table(part), f'<p class="numbers">{_csv(part)}</p>']
-    )
-
-
-def _figure(name: str, one: Captioned) -> str:
-    drawing = inline_svg(one.figure, name, one.heading, words=True)
-    return (
-        f'<h3>{escaped(one.heading)}</h3><figure class="narrow"><div class="scroll">{drawing}</div>'
-        f"<figcaption>{escaped(one.caption)}</figcaption></figure>"
-    )
+    drawn = [figure(name, one) for name, one in figures_of(part, roles).items()]
+    return "\n".join([*drawn, noted(part.about), _table(part), csv_line(part.name, part.rows)])
 
 
 def _table(part: Part) -> str:
     """Return a table, folded if it is long."""
     shown = part.table()
-    head = [escaped(name) for name in shown.head]
-    rows = [[estimate_cell(cell) for cell in row] for row in shown.rows[:MOST_ROWS]]
+    head, rows = list(shown.head), shown.rows
     if head[0] == "by" and len(head) > MOST_COLUMNS:  # no column of its own in a wide table
         head, rows = head[1:], [line for row in rows for line in ([f"By {row[0]}"], row[1:])]
     named = {one.heading for one in part.columns if one.key in NAMING}
-    names = len(
-        list(itertools.takewhile(named.__contains__, shown.head[len(shown.head) - len(head) :]))
-    )
-    text = table(head, rows, "results sortable", headings=max(1, names))
-    if len(shown.rows) > MOST_ROWS:
-        text += noted(f"The first {MOST_ROWS} of {len(shown.rows):,} rows; the CSV file has all.")
-    return fold(f"All {len(part.rows):,} rows", text) if len(part.rows) > MOST_OPEN else text
-
-
-def _csv(part: Part) -> str:
-    return f"Numbers of this table: {csv_link(part.name, part.rows)}"
+    names = len(list(itertools.takewhile(named.__contains__, head)))
+    return sortable(Table(head, rows), headings=max(1, names), count=len(part.rows))
 
 
 def _reproduce(found: Audit) -> str:
     """Return the command that repeats the audit, and the same call as a file."""
     source = found.decisions.source
-    text = f'<pre class="command">{escaped(command(found))}</pre>'
+    text = command_text(command(found))
     if not source.sha256:
         text = noted(f"The table was a data frame in memory ({source.path}): its roles are below.")
     text += fold(
         f"{CONFIG}: the roles, the table's sha256 and the versions",
         f"<pre>{escaped(config_text(found))}</pre>",
     )
-    return f'{text}<p id="save"></p>'
+    return text + SAVE
 
 
 def _subtitle(found: Audit) -> str:

@@ -85,7 +85,7 @@ def demo(arguments: Sequence[str]) -> None:
     else:
         print_summary(shown_here, lines=LINES)
     print("Drawing the report ...", flush=True)
-    page = write_report([out], episodes=EPISODES, seed=1, comparisons=[comparison])
+    page = write_report([out], episodes=EPISODES, seed=1, worlds=False, comparisons=[comparison])
     figures = plain(page.parent / "figures")
     print(f"report  {plain(page)} (open it in a browser; figures are in {figures})")
     if not flags.all:

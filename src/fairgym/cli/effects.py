@@ -1,31 +1,27 @@
 """Printed simulations: sentences and tables."""
 
-import itertools
-import math
 from collections.abc import Sequence
 
 from fairgym.cli.common import plain
 from fairgym.cli.output import LINES, WIDTH, fitting, folded, line, show
-from fairgym.config.differences import small, words
 from fairgym.core import Environment
 from fairgym.results.caveats import caveats, in_short_of
 from fairgym.results.changes import changes, changes_table, value_text
+from fairgym.results.conclusions import (
+    effects_sentence,
+    failed_sentence,
+    failures_sentence,
+    opening,
+    unclear_measures,
+)
+from fairgym.results.effect_tables import ARROWS, effect_cells, effects_table
 from fairgym.results.gap_tables import Columns, gap_table, null_table, worse_off
-from fairgym.results.labels import capital, has_people, listed
-from fairgym.results.numbers import difference_text, interval, number
 from fairgym.results.quantities import FAILED, LENGTH
 from fairgym.results.rows import Row, effects
 from fairgym.results.table import Table
 from fairgym.training.scenarios import Built, Simulation
 
-HEADS = {
-    "measure": "Measures",
-    "count": "Sums over the episode (a person may count more than once)",
-    "end": "At the end of the episode",
-}
-ARROWS = "↑ higher is better, ↓ lower is better"
 MORE = "All measures and tables: --all."
-MOST_EFFECTS = 3  # in the first sentence
 
 
 def print_simulation(
@@ -62,11 +58,14 @@ def _print_short(
     changed = (_changes_line(simulation, one) for one in others)
     setting = [*opening(simulation), *changed]
     foot = _caveat(simulation)
-    told = [_failed(simulation, simulation.base)]
+    told = [failed_sentence(simulation, simulation.base)]
     if len(others) == 1:
         told = conclusions(simulation, found, others[0])
     elif others:
-        told = [*(conclusions(simulation, found, one)[0] for one in others), _failures(simulation)]
+        told = [
+            *(conclusions(simulation, found, one)[0] for one in others),
+            failures_sentence(simulation),
+        ]
     taken = sum(len(folded(text)) for text in (*told, *setting, *foot))
     told, setting = [*first, *told], [*setting, *notes]
     room = LINES - 2 - taken  # a blank line, and the last line
@@ -107,7 +106,9 @@ def _print_clear(simulation: Simulation, found: Sequence[Row], room: int) -> int
     if len(rows) > room - 5:
         caption = f"{room - 5} of {len(rows)} measures; {caption}"
         rows = rows[: room - 5]
-    show(Table(["", first, *names], [_cells(simulation.reference, row) for row in rows]), WIDTH)
+    show(
+        Table(["", first, *names], [effect_cells(simulation.reference, row) for row in rows]), WIDTH
+    )
     line(caption)
     return len(rows) + 4 + len(folded(caption))
 
@@ -117,7 +118,7 @@ def _print_everything(
 ) -> None:
     """Print conclusions, what was simulated, and all tables."""
     told = [text for one in simulation.others for text in conclusions(simulation, found, one)]
-    for text in [*first, *(told or [_failed(simulation, simulation.base)])]:
+    for text in [*first, *(told or [failed_sentence(simulation, simulation.base)])]:
         line(text)
     line()
     for text in [*opening(simulation), *notes]:
@@ -142,115 +143,18 @@ def _caveat(simulation: Simulation) -> list[str]:
 def conclusions(simulation: Simulation, found: Sequence[Row], one: Built) -> list[str]:
     """Conclusions about a scenario: its largest effects by group, failures, what is unclear.
 
-    Effects are ordered by their size relative to the larger of the two means. Disparities are
-    named only if no other measure differs, because gaps between groups have a table.
-
     Args:
         simulation: The measured scenarios.
         found: All effects.
         one: A scenario that is not the reference.
     """
-    told = [
-        row
-        for row in found
-        if row.quantity.kind in ("measure", "rate") and row.quantity.name not in (FAILED, LENGTH)
-    ]
-    metrics = simulation.base.env.metrics
-    fair = {name for name, metric in metrics.items() if metric.kind == "fair"}
-    whole = [row for row in told if not row.quantity.group]
-    clear = [row for row in whole if row.differences[one.name].clear]
-    effects_on_people = [row for row in clear if row.quantity.name not in fair]
-
-    def relative(row: Row) -> float:
-        means = (row.means[name].mean for name in (one.name, simulation.reference))
-        return abs(row.differences[one.name].mean) / max(map(abs, means))
-
-    texts = []
-    for row in sorted(effects_on_people or clear, key=relative, reverse=True)[:MOST_EFFECTS]:
-        parts = [
-            x
-            for x in told
-            if x.quantity.group
-            and x.quantity.name == row.quantity.name
-            and x.differences[one.name].mean != 0.0
-        ]
-        each = ", ".join(
-            f"{words(x.quantity.group)} {difference_text(x.differences[one.name], x.quantity.unit)}"
-            for x in parts
-        )
-        own = difference_text(row.differences[one.name], row.quantity.unit)
-        unit = "" if row.quantity.unit in ("", "share") else f" ({row.quantity.unit})"
-        texts.append(f"{small(row.quantity.title)}{unit}: {each or own}")
-    unclear = [
-        small(row.quantity.title)
-        for row in whole
-        if math.isfinite(row.differences[one.name].low) and row not in clear and not row.unchanged
-    ]
-    first = "; ".join(texts) if texts else "no measure clearly differs"
-    sentences = [f"With “{one.name}”: {first}.", _failed(simulation, one)]
+    sentences = [effects_sentence(simulation, found, one), failed_sentence(simulation, one)]
+    unclear = unclear_measures(found, one)
     if unclear:
         items = [unclear[0], *(f", {text}" for text in unclear[1:-1])]
         items += [f" and {text}" for text in unclear[1:][-1:]]
         sentences.append(f"{fitting('No clear difference in ', items)}.")
     return sentences
-
-
-def _failed(simulation: Simulation, one: Built) -> str:
-    """Return number of episodes in which a scenario and the reference fail."""
-    failure = capital(simulation.base.env.spec.failure)
-    count, before = (
-        int(simulation.evaluations[name].terminated.sum())
-        for name in (one.name, simulation.reference)
-    )
-    of = f"of {simulation.episodes:,} episodes"
-    if one is simulation.base:
-        return f"{failure} in {count} {of}."
-    return f"{failure} in {count} {of} with “{one.name}” (reference: {before})."
-
-
-def _failures(simulation: Simulation) -> str:
-    """Return number of episodes in which each scenario fails."""
-    failure = capital(simulation.base.env.spec.failure)
-    counts = {name: int(one.terminated.sum()) for name, one in simulation.evaluations.items()}
-    (name, first), *others = counts.items()
-    told = [f"{failure} in {first} of {simulation.episodes:,} episodes with “{name}”"]
-    return f"{listed([*told, *(f'in {count} with “{name}”' for name, count in others)])}."
-
-
-def opening(simulation: Simulation) -> list[str]:
-    """Describe what was simulated: size, length, episodes, reference, whether people differ."""
-    base, env = simulation.base, simulation.base.env
-    episodes = "1 episode" if simulation.episodes == 1 else f"{simulation.episodes:,} episodes"
-    several = f" of each scenario with the {same_episodes(env)}" * bool(simulation.others)
-    own = words(base.baseline) == base.name
-    begins = "" if own else f" (from the baseline {words(base.baseline)})"
-    reference = f"; reference: {base.name}{begins}" if simulation.others else f"; {base.name}"
-    sentences = [
-        f"{simulation.environment}: {env.spec.size_text}, up to {env.horizon:,}"
-        f" {env.spec.time_unit}, {episodes}{several}{reference}.",
-        *_lengths(simulation),
-    ]
-    others = [one.name for one in simulation.others if not simulation.same_people(one.name)]
-    if others:
-        names = " and ".join(f"“{name}”" for name in others)
-        sentences.append(
-            f"{names} {'begins' if len(others) == 1 else 'begin'} with other people than the"
-            " reference, so part of each difference is a difference between people."
-        )
-    return sentences
-
-
-def _lengths(simulation: Simulation) -> list[str]:
-    """Mean lengths of the episodes, if any failed: sums cover no more."""
-    evaluations = simulation.evaluations
-    if not any(one.terminated.any() for one in evaluations.values()):
-        return []
-    unit = f" {simulation.base.env.spec.time_unit} on average"
-    told = [
-        f"{number(one.lengths.mean())}{'' if place else unit} with “{name}”"
-        for place, (name, one) in enumerate(evaluations.items())
-    ]
-    return [f"Failures cut episodes short: {', '.join(told)}."]
 
 
 def _changes_line(simulation: Simulation, one: Built) -> str:
@@ -264,40 +168,19 @@ def _changes_line(simulation: Simulation, one: Built) -> str:
 
 
 def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
-    caption = ARROWS
-    others = [one.name for one in simulation.others]
-    if others:
-        caption = (
-            "paired difference from the reference [95% CI]; points are percentage points;"
-            f" {caption}"
-        )
-    same, told, kind, rows = [], [], "", []
-    for (head, _), several in itertools.groupby(found, key=_block):
-        several = list(several)
-        if all(row.unchanged for row in several):
-            same.append(several[0].quantity.title)
-            continue
-        if head != kind:
-            rows.append([HEADS[head]])
-            kind = head
-        told += several
-        rows += [_cells(simulation.reference, row) for row in several]
-    first = "reference" if others else "mean [95% CI]"
+    table, told, same = effects_table(simulation, found)
+    others = table.head[2:]
     columns = [others] if len(others) < 2 else [[name] for name in others]
-    for place, names in enumerate(columns if rows else (), 2):
-        title = "Results" + (f" of “{names[0]}”" if len(columns) > 1 else "")
+    for place, names in enumerate(columns if table.rows else (), 2):
+        title = table.title + (f" of “{names[0]}”" if len(columns) > 1 else "")
         cells = [
-            row if len(row) == 1 else [*row[:2], *row[place : place + len(names)]] for row in rows
+            row if len(row) == 1 else [*row[:2], *row[place : place + len(names)]]
+            for row in table.rows
         ]
-        show(Table(["", first, *names], cells, caption, title), WIDTH)
+        show(Table([*table.head[:2], *names], cells, table.caption, title), WIDTH)
     if same:
         line(f"No difference at all: {', '.join(same)}.")
     show_undefined(told, simulation.episodes)
-
-
-def same_episodes(env: Environment) -> str:
-    """Describe what all policies share."""
-    return "same people and random numbers" if has_people(env) else "same random numbers"
 
 
 def show_undefined(rows: Sequence[Row], episodes: int) -> None:
@@ -323,20 +206,3 @@ def show_nulls(env: Environment, columns: Columns) -> None:
     table = null_table(env, columns)
     if table.rows:
         show(table, WIDTH)
-
-
-def _block(row: Row) -> tuple[str, str]:
-    """Key of rows that belong together: a quantity of all people, then of each group."""
-    kind = row.quantity.kind
-    return "measure" if kind == "rate" else kind, row.quantity.name
-
-
-def _cells(reference: str, row: Row) -> list[str]:
-    """Label, reference, and the difference of each scenario."""
-    unit, star = row.quantity.unit, "*" if row.undefined else ""
-    base = row.means[reference]
-    if not row.differences:
-        return [row.label, f"{interval(base, unit)}{star}"]
-    mean = number(base.mean * (100.0 if unit == "share" else 1.0))
-    differences = (difference_text(one, unit) + star for one in row.differences.values())
-    return [row.label, f"{mean}{star}", *differences]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from fairgym.cli.common import plain
-from fairgym.cli.effects import ARROWS, MORE, same_episodes, show_gaps, show_nulls, show_undefined
+from fairgym.cli.effects import MORE, show_gaps, show_nulls, show_undefined
 from fairgym.cli.logs import log_flag, log_policy_flag, logging
 from fairgym.cli.output import (
     ALL_HELP,
@@ -26,6 +26,8 @@ from fairgym.cli.schemes import scheme_table
 from fairgym.cli.verdicts import verdicts_of
 from fairgym.config.differences import AIM, LONGEST, essence, labels_of, part_of, small
 from fairgym.core import Environment, check_shape
+from fairgym.results.conclusions import same_episodes
+from fairgym.results.effect_tables import ARROWS
 from fairgym.results.gap_tables import Columns, worse_off
 from fairgym.results.gaps import gaps_of
 from fairgym.results.numbers import Estimate, difference_text, interval

@@ -21,6 +21,11 @@ class ReportFlags:
     episodes: int = flag(16, "Number of episodes per policy.")
     seed: int = flag(1, "Random seed of the episodes.")
     scheme: tuple[str, ...] = scheme_flag()
+    worlds: bool = flag(
+        True,
+        "Compare learned policies with baselines in every rival world of the environment too, and"
+        " tell first which clear differences change their sign.",
+    )
 
 
 def report(arguments: Sequence[str]) -> None:
@@ -39,6 +44,7 @@ def report(arguments: Sequence[str]) -> None:
         episodes=flags.episodes,
         seed=flags.seed,
         schemes=flags.scheme,
+        worlds=flags.worlds,
         progress=_say,
     )
     print(plain(page))

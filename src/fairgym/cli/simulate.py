@@ -5,13 +5,13 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 
-from fairgym.cli.output import ALL_HELP, Output, say
-from fairgym.cli.pairs import describe_elements
-from fairgym.cli.parsing import Parser, add_environment, flag, peek, without_data
+from fairgym.cli.output import Output, say
+from fairgym.cli.parsing import peek
+from fairgym.cli.simulate_flags import Changes, Common, flags_parser
 from fairgym.config.differences import words
-from fairgym.config.settings import ENVIRONMENT, Setting, environment_settings, fields_of
+from fairgym.config.settings import ENVIRONMENT, environment_settings, fields_of
 from fairgym.config.text import read_pairs
-from fairgym.core import Environment, FairgymError, ParamInfo, check_shape
+from fairgym.core import Environment, FairgymError, check_shape
 from fairgym.training.decomposition import Decomposition, decompose, rate_metric
 from fairgym.training.exchange import require_exchangeable
 from fairgym.training.reforms import World, declared_by, reform_of, world_of
@@ -28,93 +28,10 @@ from fairgym.training.scenarios import (
 )
 from fairgym.training.sensitivity import Sensitivity, number_of_episodes, sensitivity
 from fairgym.training.stepwise import LEARNED
-from fairgym.utils import make
 from fairgym.utils.registry import environments
 
-PROG = "fairgym simulate"
 HINT = "fairgym simulate ENVIRONMENT [flags]"
 CHANGED = "changed"  # name of the scenario that flags describe
-
-
-@dataclasses.dataclass(frozen=True)
-class Common(Output):
-    """Flags of every simulation."""
-
-    baseline: str = flag(
-        "",
-        "Fixed policies to change; by default the environment's first baseline that is not entirely"
-        " random, or the learned policies of the run.",
-    )
-    scenarios: str = flag(
-        "",
-        "YAML, JSON or TOML file with named scenarios. --episodes, --seed, --reference and the"
-        " environment's flags override it; other changes belong in the file.",
-        metavar="FILE",
-    )
-    reference: str = flag("", "Scenario to compare the others with.")
-    episodes: int | None = flag(None, "Number of episodes of each scenario; 32 by default.")
-    seed: int | None = flag(None, "Seed of the episodes; 0 by default.")
-    world: str = flag(
-        "",
-        "Parameters of all scenarios, the reference included: a rival world by name, or a value."
-        " Other worlds are then left out.",
-        metavar="NAME|NAME=VALUE",
-    )
-    worlds: bool = flag(
-        True,
-        "Run the scenarios in every rival world of the environment too, and tell first which clear"
-        " effects change their sign. It takes as long again for each world.",
-    )
-    sensitivity: bool = flag(
-        False,
-        "Vary the uncertain parameters over their ranges: how much of the variance of each"
-        " difference each of them explains, and where the difference changes its sign.",
-    )
-    decompose: str = flag(
-        "",
-        "Divide the gap between two groups in a rate into decisions, starting attributes, dynamics"
-        " and their interactions.",
-        metavar="MEASURE",
-    )
-    list: bool = flag(False, "List ready-made reforms, rival worlds and uncertain parameters.")
-    all: bool = flag(False, ALL_HELP)
-    null: bool = flag(
-        False,
-        "Add a permutation test: the probability of such gaps if the group made no difference, and"
-        " each disparity beside its null distribution (group labels shuffled within the same"
-        " episodes).",
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class Changes:
-    """Flags of changes, which may be repeated, with one pair each."""
-
-    fix: tuple[str, ...] = flag(
-        (),
-        "Change the decision of an agent, or of one element or group: a number, a change such as"
-        " +30%, the name of an option, random, or a rule by name (first-come) or as"
-        " module:function. It may hold in some steps only: '0.2 from 60 until 120 over 12'.",
-        metavar="AGENT[.ELEMENT]=VALUE",
-    )
-    params: tuple[str, ...] = flag(
-        (),
-        "Change a parameter, or that of one group: a number, or a change such as +30%. It may hold"
-        " in some steps only, as with --fix.",
-        metavar="NAME[.GROUP]=VALUE",
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class Reforms:
-    """The flag of ready-made reforms."""
-
-    reform: tuple[str, ...] = flag(
-        (),
-        "Add a ready-made reform as a scenario (--list); 'NAME from 60 until 120' limits it to some"
-        " steps. May be repeated.",
-        metavar="NAME",
-    )
 
 
 def simulate(arguments: Sequence[str]) -> None:
@@ -130,12 +47,9 @@ def simulate(arguments: Sequence[str]) -> None:
     plan, given = plan_of(arguments)
     output = Output(json=given.json, csv=given.csv)
     from fairgym.cli.effects import print_simulation
-    from fairgym.cli.what_if import (
-        overturned,
-        print_decomposition,
-        print_sensitivity,
-        rival_note,
-    )
+    from fairgym.cli.what_if import print_decomposition, print_sensitivity
+    from fairgym.cli.what_if_page import write_page
+    from fairgym.results.conclusions import overturned, worlds_sentence
     from fairgym.results.records import simulation_results
     from fairgym.results.rows import effects
     from fairgym.training.evaluation import ENOUGH
@@ -150,6 +64,7 @@ def simulate(arguments: Sequence[str]) -> None:
         seed=plan.seed,
         reference=plan.reference,
         permutations=ENOUGH if given.null else 0,
+        trace=given.out is not None,
         world=world,
         worlds=rivals,
         progress=lambda scenario: say(f"{scenario}: {compiling}"),
@@ -160,10 +75,15 @@ def simulate(arguments: Sequence[str]) -> None:
         told["run"] = str(plan.environment.folder)
     flags = {name.replace("__", "."): value for name, value in vars(given).items()}
     settings = told | {name: x for name, x in flags.items() if x is not None and name not in told}
+    if given.out is not None:
+        write_page(given.out, arguments, found, settings, swings, parts)
     if not output.give("simulate", lambda: simulation_results(found, swings, parts), settings):
         return
     rows = effects(found)
-    print_simulation(found, given.all, overturned(found, rows, given.all), rival_note(found, rows))
+    note = worlds_sentence(found, rows)
+    if found.worlds:
+        note = f"{note.removesuffix('.')} (--no-worlds leaves them out)."
+    print_simulation(found, given.all, overturned(found, rows, given.all), [note] if note else [])
     for one in swings:
         print_sensitivity(env, one, rows, given.all)
     for one in parts:
@@ -217,7 +137,7 @@ def plan_of(arguments: Sequence[str]) -> tuple[Plan, argparse.Namespace]:
         )
     name = source if isinstance(source, str | None) else source.config.environment
     settings = environment_settings(name) if name else []
-    given = _parser(settings, name).read(words)
+    given = flags_parser(settings, name).read(words)
     for field in dataclasses.fields(Common):
         if getattr(given, field.name) == "" == peek(words, f"--{field.name}"):
             raise FairgymError(f"{field.name} must be a text, got ''")
@@ -263,6 +183,10 @@ def _check_further(env: Environment, given: argparse.Namespace, plan: Plan) -> N
             "sensitivity needs a difference; give a scenario beside the reference, by --reform,"
             " --fix or --params"
         )
+    if given.out is not None:
+        from fairgym.cli.what_if_page import require_page
+
+        require_page(given.out, len(plan.scenarios))
     if given.sensitivity and not declared_by(env).uncertain:
         raise FairgymError(f"sensitivity needs uncertain parameters, and {env.name} declares none")
 
@@ -303,34 +227,6 @@ def _from_flags(
         check_shape("seed", given.seed or 0, 0, 2**32 - 1),
         given.world,
     )
-
-
-def _parser(settings: Sequence[Setting], name: str | None) -> Parser:
-    """Return the parser of all flags."""
-    about = f"Simulate {name or 'an environment'} with fixed policies, without training."
-    parser = Parser(f"{PROG} {name or 'ENVIRONMENT'}", about)
-    parser.add_fields(Common)
-    known: dict[str, str] = {}
-    if name is not None:
-        with without_data():
-            known = _names(name)
-    for change in fields_of(Changes):
-        about = f"{change.info.description}{known.get(change.name, '')}"
-        parser.add(dataclasses.replace(change, info=ParamInfo(about)))
-    parser.add_fields(Reforms)
-    add_environment(parser, settings, {}, {})
-    return parser
-
-
-def _names(environment: str) -> dict[str, str]:
-    """Names for flags of changes in an environment, for the help: flag -> sentence."""
-    env = make(environment)
-    info = env.default_params.info()
-    params = (f"{name} (per {about.per})" if about.per else name for name, about in info.items())
-    return {
-        "fix": f" Elements: {describe_elements(env)}.",
-        "params": f" Parameters: {', '.join(params)}.",
-    }
 
 
 def _source_of_file(words: Sequence[str]) -> Source | None:

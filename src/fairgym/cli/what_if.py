@@ -1,4 +1,4 @@
-"""Printed what-ifs: rival worlds, sensitivity, parts of a gap, and ready-made reforms."""
+"""Printed what-ifs: sensitivity, parts of a gap, and ready-made reforms."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -6,69 +6,18 @@ from typing import Any
 
 from fairgym.cli.output import WIDTH, Output, line, show
 from fairgym.cli.parsing import flag, parse
-from fairgym.config.differences import small, words
 from fairgym.core import Environment
-from fairgym.results.labels import listed, those
-from fairgym.results.numbers import NO_DIFFERENCE, Estimate, difference_text, number
 from fairgym.results.rows import Row
 from fairgym.results.table import Table
-from fairgym.results.what_if import (
-    Swing,
-    gap_parts,
-    of_everybody,
-    ordered,
-    part_title,
-    rivals,
-    swings,
-)
+from fairgym.results.what_if import clear_measures, ordered, swings
+from fairgym.results.what_if_tables import decomposition_table, sensitivity_table
 from fairgym.training.decomposition import Decomposition
 from fairgym.training.reforms import Declared, declared_by
-from fairgym.training.scenarios import Simulation
-from fairgym.training.sensitivity import CHANCE, Sensitivity
+from fairgym.training.sensitivity import Sensitivity
 from fairgym.utils import make
 from fairgym.utils.registry import environments
 
-MOST, MOST_TURNED = 3, 2  # measures with a table, and overturned effects, without --all
-
-
-def overturned(simulation: Simulation, found: Sequence[Row], everything: bool) -> list[str]:
-    """Return what rival worlds turn around: a sentence per scenario and world.
-
-    Args:
-        simulation: A simulation with rival worlds.
-        found: Its effects.
-        everything: Whether to name all effects, instead of the first two.
-    """
-    several: dict[tuple[str, str], list[str]] = {}
-    for one in rivals(simulation, found):
-        if one.overturned and not one.quantity.group:
-            several.setdefault((one.scenario, one.about), []).append(one.text)
-    sentences = []
-    for (scenario, about), texts in several.items():
-        shown = texts if everything else texts[:MOST_TURNED]
-        more = f", and {len(texts) - len(shown)} more" if len(texts) > len(shown) else ""
-        sentences.append(
-            f"If {about}, “{scenario}” has the opposite effect: {'; '.join(shown)}{more}."
-        )
-    return sentences
-
-
-def rival_note(simulation: Simulation, found: Sequence[Row]) -> list[str]:
-    """Return the world of the scenarios, and which rival worlds they were run in."""
-    if simulation.world is not None:
-        return [f"In the world {simulation.world.name}: {simulation.world.about}."]
-    if not simulation.worlds:
-        return []
-    names = listed(words(name) for name in simulation.worlds)
-    turned = sum(one.overturned and not one.quantity.group for one in rivals(simulation, found))
-    told = f"{turned} clear effects change their sign" if turned else "no clear effect changes sign"
-    if turned == 1:
-        told = "1 clear effect changes its sign"
-    several = "worlds" if len(simulation.worlds) > 1 else "world"
-    return [f"In the rival {several} {names}: {told} (--no-worlds leaves them out)."]
-
-
-# ---------------------------------------------------------------- sensitivity
+MOST = 3  # measures with a table, without --all
 
 
 def print_sensitivity(
@@ -82,99 +31,20 @@ def print_sensitivity(
         rows: Effects of the simulation; measures that clearly differ come first.
         everything: Whether to print all measures.
     """
-    names = {quantity.name for quantity in of_everybody(env)}
-    clear = [
-        row.quantity.name
-        for row in rows
-        if row.quantity.name in names
-        and not row.quantity.group
-        and row.quantity.kind in ("measure", "rate")
-        and row.differences[found.name].clear
-    ]
-    several = ordered(swings(env, found), clear)
+    several = ordered(swings(env, found), clear_measures(env, rows, found.name))
     if not several:
         line(f"No measure differs between “{found.name}” and “{found.reference}” in any point.")
     shown = several if everything else several[:MOST]
     for place, swing in enumerate(shown):
-        show(_sensitivity_table(found, swing, place == len(shown) - 1), WIDTH)
+        show(sensitivity_table(found, swing, place == len(shown) - 1), WIDTH)
     left = len(several) - len(shown)
     if left:
         line(f"{left} more measures: --all, --csv or --json.")
 
 
-def _sensitivity_table(found: Sensitivity, several: Sequence[Swing], last: bool) -> Table:
-    """Return a row per uncertain parameter, the largest total share first."""
-    quantity = several[0].quantity
-    rows = [
-        [
-            words(one.share.factor) if one.share.factor != CHANCE else "people and chance",
-            _range(one),
-            *(_share(one, which) for which in ("main", "total")),
-            *_ends(one),
-        ]
-        for one in sorted(several, key=lambda one: -one.share.total)
-    ]
-    caption = (
-        "alone: share of the variance of the difference that the parameter explains alone; with"
-        " others: with all its interactions [95% CI]. The last columns vary one parameter at a"
-        f" time: the difference at both ends of its range, {found.episodes} episodes each, and"
-        " where it changes its sign"
-    )
-    unit = "" if quantity.unit in ("", "share") else f" ({quantity.unit})"
-    return Table(
-        ["", "range", "alone (%)", "with others (%)", "at the low end", "at the high end", "0 at"],
-        rows,
-        caption if last else "",
-        f"What decides the effect of “{found.name}” on {small(quantity.title)}{unit}?",
-    )
-
-
-def _range(one: Swing) -> str:
-    if one.course is None:
-        return ""
-    return f"{number(one.course.values[0])} to {number(one.course.values[-1])}"
-
-
-def _share(one: Swing, which: str) -> str:
-    ends = [getattr(one.share, f"{which}{end}") for end in ("", "_low", "_high")]
-    mean, low, high = (f"{100.0 * max(0.0, min(1.0, x)):.0f}" for x in ends)
-    return f"{mean} [{low}, {high}]"
-
-
-def _ends(one: Swing) -> list[str]:
-    if one.course is None:
-        return ["", "", ""]
-    course, unit = one.course, one.quantity.unit
-    ends = [
-        difference_text(Estimate(course.means[i], float("nan"), float("nan")), unit)
-        for i in (0, -1)
-    ]
-    return [*ends, ", ".join(map(number, course.flips)) or "nowhere"]
-
-
-# ---------------------------------------------------------------- parts of a gap
-
-
 def print_decomposition(env: Environment, found: Decomposition) -> None:
     """Print a gap between two groups, and its parts, which sum to it."""
-    title, unit, parts = gap_parts(env, found)
-    first, second = map(those, found.groups)
-    rows = [
-        [_part(name), difference_text(one, unit).replace(NO_DIFFERENCE, "0")] for name, one in parts
-    ]
-    caption = (
-        f"{small(title)} of {first} minus that of {second}, mean over {found.episodes} episodes"
-        " [95% CI]; the parts sum to the gap. Paired episodes: decisions as they are or blind to"
-        " the group, and starting attributes kept or exchanged between the two groups"
-    )
-    name = f"The gap in {small(title)} with “{found.scenario}”"
-    show(Table(["due to", "gap"], rows, caption, name), WIDTH)
-
-
-def _part(name: str) -> str:
-    if " x " in name:
-        return f"interaction: {name.replace(' x ', ' × ')}"
-    return part_title(name)
+    show(decomposition_table(env, found), WIDTH)
 
 
 # ---------------------------------------------------------------- ready-made reforms

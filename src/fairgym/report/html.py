@@ -17,7 +17,6 @@ from fairgym.report.findings import (
     trouble_sentences,
 )
 from fairgym.report.measured import Measured
-from fairgym.report.one_file import csv_link
 from fairgym.report.stakeholders import status_section, wait_section
 from fairgym.report.summary import by_group, glossary, in_short, setting
 from fairgym.report.svg import Captioned, inline_svg, variables
@@ -25,6 +24,7 @@ from fairgym.report.tables import gap_section, partition_section
 from fairgym.report.template import (
     PAGE,
     bullets,
+    csv_link,
     escaped,
     estimate_cell,
     fold,

@@ -34,12 +34,17 @@ class Measured:
             objective.
         fixed: Each baseline once, as tables and figures list them; without a score if
             configurations have different objectives.
+        turned: Conclusions that turn around in rival worlds, a sentence each.
+        worlds: Which rival worlds there are, a sentence per configuration; none if they were left
+            out.
     """
 
     groups: list[RunGroup]
     learned: list[Result]
     baselines: list[list[Result]]
     fixed: list[Result]
+    turned: tuple[str, ...] = ()
+    worlds: tuple[str, ...] = ()
 
     @property
     def env(self) -> Environment:

@@ -84,6 +84,47 @@
     });
   }
 
+  // Cells of a grid: two sliders choose one cell of every measure.
+  for (const grid of all(".cells")) {
+    const texts = (selector, root = grid) => all(selector, root).map((one) => one.textContent);
+    const line = document.createElement("p");
+    const list = document.createElement("ul");
+    list.setAttribute("aria-live", "polite");
+    const slider = (name, texts, start) => {
+      const label = document.createElement("label");
+      const range = document.createElement("input");
+      const shown = document.createElement("b");
+      Object.assign(range, { type: "range", min: 0, max: texts.length - 1, value: start });
+      range.show = () => {
+        shown.textContent = texts[range.value];
+        range.setAttribute("aria-valuetext", texts[range.value]);
+      };
+      range.addEventListener("input", () => show());
+      label.append(`${name}: `, shown, range);
+      line.append(label);
+      return range;
+    };
+    const bodies = all("tbody", grid);
+    const sizes = texts("tr:not(.part) th", bodies[0]);
+    const values = texts("thead th").slice(1);
+    const show = () => {
+      size.show();
+      value.show();
+      list.replaceChildren(...bodies.map((body) => {
+        const item = document.createElement("li");
+        const cells = all("tr:not(.part)", body)[size.value].cells;
+        const name = document.createElement("b");
+        name.textContent = body.rows[0].textContent;
+        item.append(name, `: ${cells[Number(value.value) + 1].textContent}`);
+        return item;
+      }));
+    };
+    const size = slider(grid.dataset.size, sizes, sizes.length - 1);
+    const value = slider(grid.dataset.value, values, grid.dataset.start);
+    show();
+    grid.prepend(line, list);
+  }
+
   // Copies of numbers and commands.
   const copy = async (text, made) => {
     const before = made.textContent;

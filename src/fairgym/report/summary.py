@@ -51,6 +51,8 @@ _INTERVALS = (
 def in_short(page: Measured) -> list[str]:
     """Return the main findings: failures, who is worse off, who waits, what is better or worse.
 
+    What turns around in rival worlds comes first.
+
     Args:
         page: What was measured.
     """
@@ -67,7 +69,7 @@ def in_short(page: Measured) -> list[str]:
     found += verdicts
     if not failed and not rules_failed:
         found.append("No policy failed: every episode reached its end.")
-    return [sentence for sentence in found + rules_failed if sentence]
+    return [sentence for sentence in [*page.turned, *found, *rules_failed] if sentence]
 
 
 def _comparable(rule: Result | None, result: Result) -> TypeGuard[Result]:
@@ -155,7 +157,7 @@ def setting(page: Measured) -> list[str]:
     same = "one episode" if episodes == 1 else f"the same {plain(episodes)} episodes"
     same_draws = "the same people and random draws" if has_people(env) else "the same random draws"
     found.append(f"The learned {policies} then measured{beside} {same}, with {same_draws}.")
-    return found
+    return [*found, *page.worlds]
 
 
 def _aim(groups: Sequence[RunGroup]) -> str:

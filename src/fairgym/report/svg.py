@@ -79,14 +79,14 @@ def inline_svg(figure: Figure, name: str, description: str, *, words: bool = Fal
     for colour, (variable, _) in COLOURS.items():
         text = text.replace(colour, f"var(--{variable})")
     for place, one in enumerate(marks_of(figure)):
-        told = f"<title>{_attribute(one.text)}</title>" if one.text else ""
-        series = f' data-series="{_attribute(one.series)}"' if one.series else ""
+        told = f"<title>{attribute(one.text)}</title>" if one.text else ""
+        series = f' data-series="{attribute(one.series)}"' if one.series else ""
         opening = f'<g id="{name}-mark-{place}"'
         text = text.replace(f"{opening}>", f'{opening} class="mark"{series}>{told}', 1)
     # The page scales the drawing to its column: only the viewBox keeps the size.
     head, rest = text.split(">", 1)
     head = re.sub(r'\s(width|height)="[^"]*"', "", head)
-    return f'{head} role="img" aria-label="{_attribute(description)}">{rest}'.strip()
+    return f'{head} role="img" aria-label="{attribute(description)}">{rest}'.strip()
 
 
 def png(figure: Figure, dpi: int = 200) -> bytes:
@@ -97,5 +97,6 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
     return buffer.getvalue()
 
 
-def _attribute(text: str) -> str:
+def attribute(text: str) -> str:
+    """Escape a text for an attribute in double quotes."""
     return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -7,7 +7,10 @@ import html
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from fairgym.results.table import csv_text
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -63,6 +66,9 @@ thead button {{ border: 0; padding: 0; font-size: 1em; font-weight: 600; text-al
   grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); }}
 .big li {{ border-top: 2px solid var(--muted); padding-top: 0.3rem; font-size: 0.93rem; }}
 .big b {{ display: block; font-size: 1.6rem; line-height: 1.25; }}
+.first {{ border-left: 0.3rem solid var(--group-1); padding: 0.1rem 0 0.1rem 0.4rem; }}
+.cells label {{ display: inline-block; margin: 0 2rem 0.4rem 0; max-width: 20rem; }}
+.cells input {{ display: block; width: 14rem; max-width: 100%; accent-color: var(--ink); }}
 .part th {{ padding-top: 0.9rem; }}
 .narrow svg {{ max-width: 46rem; }}
 svg text {{ font-family: system-ui, sans-serif !important; }}
@@ -88,6 +94,7 @@ svg text {{ font-family: system-ui, sans-serif !important; }}
   h2, h3 {{ break-after: avoid; }}
   p, li, figcaption {{ max-width: none; }}
   .part {{ break-after: avoid; }}
+  pre {{ white-space: pre-wrap; overflow-wrap: anywhere; }}
   figure, tr, .groups tbody {{ break-inside: avoid; }}
   /* No taller than a page with its heading and caption. */
   figure svg {{ max-height: 20.5cm; }}
@@ -174,6 +181,15 @@ def _over(heading: str | None, columns: int) -> str:
     return f'<tr class="part"><th scope="rowgroup" colspan="{columns}">{heading}</th></tr>'
 
 
+def csv_link(name: str, rows: Sequence[Mapping[str, object]]) -> str:
+    """Return a link that saves rows as NAME.csv; it holds the file.
+
+    Texts that a spreadsheet would take for a formula begin with an apostrophe.
+    """
+    data = quote(csv_text(rows), safe=",/:;+()[]") if rows else ""
+    return f'<a download="{name}.csv" href="data:text/csv;charset=utf-8,{data}">{name}.csv</a>'
+
+
 def fold(summary: str, content: str, kind: str = "fold") -> str:
     """Return content that opens with a click on its summary."""
     return f'<details class="{kind}"><summary>{escaped(summary)}</summary>{content}</details>'
@@ -202,4 +218,4 @@ def noted(text: str) -> str:
 
 def estimate_cell(text: str) -> str:
     """Return an estimate as a cell that breaks before its interval, not within it."""
-    return re.sub(r"\[.*\]", r'<span class="whole">\g<0></span>', escaped(text))
+    return re.sub(r"\[.*\],?", r'<span class="whole">\g<0></span>', escaped(text))

@@ -1,5 +1,6 @@
 """Write a report: measure policies, draw figures, and make one file that opens offline."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from fairgym.report.drawn import numbers_of
 from fairgym.report.figures import plot_all
 from fairgym.report.html import page
 from fairgym.report.measured import grouped, measure_all
+from fairgym.report.rival_worlds import in_rival_worlds
 from fairgym.report.svg import png
 from fairgym.results.table import csv_text
 from fairgym.training.comparison import Comparison
@@ -26,6 +28,7 @@ def write_report(
     episodes: int = 16,
     seed: int = 1,
     schemes: Sequence[str] = (),
+    worlds: bool = True,
     progress: Callable[[str], None] | None = None,
     comparisons: Sequence[Comparison] = (),
 ) -> Path:
@@ -42,6 +45,8 @@ def write_report(
         episodes: Number of episodes that each policy is measured in.
         seed: Seed of these episodes.
         schemes: Further schemes to score all policies by, as `fairgym.load_runs` takes them.
+        worlds: Whether to compare learned policies with baselines in rival worlds of the
+            environment too.
         progress: Called with a short text at each stage.
         comparisons: Comparisons of the same runs in these episodes, with the report's options and
             names, to draw instead of measuring anew.
@@ -65,6 +70,15 @@ def write_report(
     measured = measure_all(
         groups, episodes, seed, lambda title: say(f"measuring: {title}"), comparisons
     )
+    if worlds:
+        turned, notes = in_rival_worlds(
+            groups,
+            measured.learned,
+            measured.baselines,
+            seed,
+            lambda text: say(f"measuring: {text}"),
+        )
+        measured = dataclasses.replace(measured, turned=tuple(turned), worlds=tuple(notes))
     say("plotting figures")
     figures = plot_all(measured)
     call = [[str(folder) for folder in folders], episodes, seed, list(schemes)]

@@ -31,6 +31,7 @@ class Change(NamedTuple):
         unit: Unit of the values; "" for a number without one.
         old: Value in the reference; a text if it changes within an episode.
         new: Value in the scenario, likewise.
+        about: What the setting is, in words; "" if it is not declared.
     """
 
     section: str
@@ -38,6 +39,7 @@ class Change(NamedTuple):
     unit: str
     old: object
     new: object
+    about: str = ""
 
 
 def changes(simulation: Simulation, one: Built) -> list[Change]:
@@ -47,21 +49,32 @@ def changes(simulation: Simulation, one: Built) -> list[Change]:
     for setting in environment_settings(simulation.environment):
         old, new = (getattr(built.env.unwrapped, setting.name) for built in (base, one))
         if old != new:
-            found.append(Change("environment_args", words(setting.name), "", old, new))
+            about = setting.info.description
+            found.append(Change("environment_args", words(setting.name), "", old, new, about))
     found += _timed_params(base, one) + _changed_params(base, one)
     started = _changed_start(base, one, found) if found else []
     return found + started + _changed_policies(base, one)
 
 
-def changes_table(simulation: Simulation) -> Table:
-    """Table of the settings that differ from the reference, old and new."""
-    rows = []
-    for one in simulation.others:
-        found = changes(simulation, one)
-        cells = [[x.what, value_text(x.old), value_text(x.new), x.unit] for x in found]
-        for position, row in enumerate(cells or [["nothing", "", "", ""]]):
-            rows.append(["" if position else one.name, *row])
+def changes_table(simulation: Simulation, meaning: bool = False) -> Table:
+    """Return the settings that differ from the reference, old and new.
+
+    Args:
+        simulation: The measured scenarios.
+        meaning: Whether to say what each setting is, where it is declared.
+    """
+    each = [(one, changes(simulation, one)) for one in simulation.others]
+    meaning = meaning and any(x.about for _, found in each for x in found)
     head = ["scenario", "setting", "reference", "changed to", "unit"]
+    head += ["what it is"] * meaning
+    rows = []
+    for one, found in each:
+        cells = [
+            [x.what, value_text(x.old), value_text(x.new), x.unit, *[x.about] * meaning]
+            for x in found
+        ]
+        for position, row in enumerate(cells or [["nothing", *[""] * (len(head) - 2)]]):
+            rows.append(["" if position else one.name, *row])
     return Table(
         head, rows, title=f"Changed settings (reference: {simulation.reference})", words=True
     )
@@ -83,7 +96,8 @@ def _timed_params(base: Built, one: Built) -> list[Change]:
             before, after = (
                 text or _number(built, name) for text, built in ((old, base), (new, one))
             )
-            found.append(Change("params", words(name), info.unit, before, after))
+            about = info.description
+            found.append(Change("params", words(name), info.unit, before, after, about))
     return found
 
 
@@ -121,7 +135,8 @@ def _changed_params(base: Built, one: Built) -> list[Change]:
         for part, before, after in parts:
             if not math.isclose(before, after, rel_tol=1e-6):  # float32 and float64 alike
                 what = words(name) + (f", {words(part)}" if part else "")
-                found.append(Change("params", what, info.unit, float(before), float(after)))
+                values = (float(before), float(after))
+                found.append(Change("params", what, info.unit, *values, info.description))
     return found
 
 
@@ -134,7 +149,8 @@ def _changed_start(base: Built, one: Built, told: Sequence[Change]) -> list[Chan
         if not math.isclose(before, after, rel_tol=1e-6):
             part = next((g for g in base.env.spec.groups if name.endswith(f"_{slug(g)}")), "")
             what = words(name.removesuffix(f"_{slug(part)}")) + (f", {words(part)}" if part else "")
-            change = Change("start", f"{what}: at the start", unit, before, after)
+            about = f"Mean over the first steps of {STARTS} episodes."
+            change = Change("start", f"{what}: at the start", unit, before, after, about)
             found.setdefault((before, after), change)  # free beds, if all beds are free
     return [change for change in found.values() if change.section == "start"]
 
@@ -169,7 +185,8 @@ def _changed_policies(base: Built, one: Built) -> list[Change]:
         for element, before, after in zip(elements, old, new, strict=True):
             if not math.isclose(before, after, rel_tol=1e-6, abs_tol=1e-9):
                 what = f"{words(agent)}: {words(element.title)}"
-                found.append(Change("fixed", what, element.unit, float(before), float(after)))
+                values = (float(before), float(after))
+                found.append(Change("fixed", what, element.unit, *values, element.meaning))
     return found
 
 

@@ -4,8 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from fairgym.config.differences import small, words
 from fairgym.core import Environment
 from fairgym.results.gaps import compared_rates
@@ -52,6 +50,19 @@ class Rival:
         here, there = (difference_text(x, self.quantity.unit) for x in (self.here, self.there))
         unit = "" if self.quantity.unit in ("", "share") else f" ({self.quantity.unit})"
         return f"{small(self.quantity.title)}{unit} {there} instead of {here}"
+
+
+def clear_measures(env: Environment, found: Sequence[Row], scenario: str) -> list[str]:
+    """Return the names of measures of all people that clearly differ in a scenario."""
+    names = {quantity.name for quantity in of_everybody(env)}
+    return [
+        row.quantity.name
+        for row in found
+        if row.quantity.name in names
+        and not row.quantity.group
+        and row.quantity.kind in ("measure", "rate")
+        and row.differences[scenario].clear
+    ]
 
 
 def of_everybody(env: Environment) -> list[Quantity]:
@@ -241,6 +252,8 @@ def ordered(several: dict[str, list[Swing]], clear: Sequence[str]) -> list[list[
 
 def part_title(name: str) -> str:
     """Return the name of a part of a gap in words."""
+    if " x " in name:
+        return f"interaction: {name.replace(' x ', ' × ')}"
     known = {
         "decision": "decisions that depend on the group",
         "start": "starting attributes of the people",
@@ -249,8 +262,3 @@ def part_title(name: str) -> str:
         "gap": "the gap",
     }
     return known.get(name, words(name))
-
-
-def largest(several: Sequence[Swing]) -> Swing:
-    """Return the factor with the largest total share."""
-    return max(several, key=lambda one: float(np.nan_to_num(one.share.total)))

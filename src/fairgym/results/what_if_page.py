@@ -10,12 +10,14 @@ from fairgym.core import Environment
 from fairgym.results.estimates import cumulative_rates
 from fairgym.results.gaps import compared_rates
 from fairgym.results.labels import metric_label, rate_parts, rate_title
-from fairgym.results.numbers import in_plain_unit
+from fairgym.results.numbers import Estimate, in_plain_unit, rounded_away
 from fairgym.results.what_if import Record, of_everybody
 from fairgym.statistics.intervals import mean_interval, paired_interval
 from fairgym.training.evaluation import Evaluation
 from fairgym.training.gains import Cell
 from fairgym.training.grids import Grid
+
+MOST_STEPS = 60  # of a course
 
 
 def gain_records(name: str, reference: str, cells: Sequence[Cell]) -> list[Record]:
@@ -58,7 +60,7 @@ def course_records(
     """Return rates by group and profits up to each step, as records of kind "time".
 
     Rates are those of all steps so far, as in reports; an episode that has ended keeps its last
-    value.
+    value. Of more than 60 steps, 60 are kept, the last one among them.
 
     Args:
         env: The environment.
@@ -69,10 +71,10 @@ def course_records(
     """
     made: list[Record] = []
     for about, first, second in _courses(env, ours, theirs):
-        for step in range(first.shape[1]):
+        for step in shown_steps(first.shape[1]):
             one, two = first[:, step], second[:, step]
             known = np.isfinite(one) & np.isfinite(two)
-            mean, low, high = paired_interval(one, two)
+            mean, before = mean_interval(one[known])[0], mean_interval(two[known])[0]
             made.append(
                 {
                     "policy": name,
@@ -80,14 +82,17 @@ def course_records(
                     "kind": "time",
                     **about,
                     "step": step + 1,
-                    "reference_mean": mean_interval(two[known])[0],
-                    "mean": mean_interval(one[known])[0],
-                    "difference": mean,
-                    "difference_low": low,
-                    "difference_high": high,
+                    "reference_mean": before,
+                    "mean": mean,
+                    **_difference(one, two, max(abs(mean), abs(before))),
                 }
             )
     return made
+
+
+def shown_steps(count: int) -> list[int]:
+    """Return the places of at most 60 steps, evenly apart, the last one among them."""
+    return sorted({round(x) for x in np.linspace(0, count - 1, min(count, MOST_STEPS))})
 
 
 def _courses(
@@ -134,7 +139,7 @@ def grid_records(env: Environment, reference: str, found: Grid) -> list[Record]:
             ours = np.asarray(quantity.values(evaluation), np.float64)
             for place, value in enumerate(found.values):
                 here = slice(place * found.episodes, (place + 1) * found.episodes)
-                mean, low, high = paired_interval(ours[here], theirs[here])
+                largest = float(np.max(np.abs(np.nan_to_num([ours[here], theirs[here]]))))
                 made.append(
                     {
                         "policy": found.name,
@@ -147,9 +152,13 @@ def grid_records(env: Environment, reference: str, found: Grid) -> list[Record]:
                         "size": size,
                         "factor": found.factor.name,
                         "factor_value": value,
-                        "difference": mean,
-                        "difference_low": low,
-                        "difference_high": high,
+                        **_difference(ours[here], theirs[here], largest),
                     }
                 )
     return made
+
+
+def _difference(ours: np.ndarray, theirs: np.ndarray, size: float) -> Record:
+    """Return a mean paired difference with its limits; 0 if it is only rounding."""
+    found = rounded_away(Estimate(*paired_interval(ours, theirs)), size)
+    return {"difference": found.mean, "difference_low": found.low, "difference_high": found.high}

@@ -87,7 +87,8 @@ def gains(simulation: Simulation, name: str) -> list[Cell]:
     )
     edges = np.quantile(before.score, [1 / 3, 2 / 3])
     third = np.searchsorted(edges, before.score, side="left")
-    gain = after.benefit - before.benefit
+    gain, counted = after.benefit - before.benefit, counts_benefit(env)
+    gain[np.isclose(after.benefit, before.benefit, rtol=1e-6, atol=0.0)] = 0.0  # rounding
     cells = []
     for group, group_name in enumerate(env.spec.groups):
         for part, part_name in enumerate(SCORES):
@@ -95,10 +96,17 @@ def gains(simulation: Simulation, name: str) -> list[Cell]:
             for stage, stage_name in enumerate(env.spec.stages):
                 there = (who & (before.stage == stage), who & (after.stage == stage))
                 cells.append(_cell(group_name, part_name, stage_name, *there))
+            if not counted:
+                continue
             nobody = np.zeros_like(who)
             cells.append(_cell(group_name, part_name, "more", nobody, who & (gain > 0)))
             cells.append(_cell(group_name, part_name, "less", nobody, who & (gain < 0)))
     return cells
+
+
+def counts_benefit(env: Environment) -> bool:
+    """Return whether it is counted what each person receives (`spec.benefit`)."""
+    return counts_people(env) and env.spec.benefit in group_counts(env)
 
 
 def _cell(group: str, score: str, stage: str, before: np.ndarray, after: np.ndarray) -> Cell:
@@ -115,7 +123,7 @@ def _people(
     episodes = min(simulation.episodes, max(1, MOST // system.population))
     keys = jax.random.split(jax.random.key(simulation.seed), simulation.episodes)[:episodes]
     params = jax.tree.map(jnp.asarray, params)
-    benefit = env.spec.benefit if env.spec.benefit in group_counts(env) else ""
+    benefit = env.spec.benefit if counts_benefit(env) else ""
     found = _measured(env, params, dict(policies), keys, benefit)
     return People(*(np.asarray(column) for column in found))
 
@@ -129,7 +137,7 @@ def _measured(
     benefit: str,
 ) -> Sequence[Array]:
     """Run the episodes; return the columns of `People`."""
-    counted = bool(benefit) and counts_people(env)
+    counted = bool(benefit)
     system: Any = env
 
     def one(key: PRNGKeyArray) -> Sequence[Array]:

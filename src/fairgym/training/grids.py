@@ -69,7 +69,7 @@ def grid(
         FairgymError: If a scenario or the factor is invalid.
     """
     built = alike([one.build(source, world) for one in (reference, scenario)])
-    levels = np.linspace(0.0, 1.0, cells)
+    levels = _levels(factor, built[0], world, cells)
     pairs = [((factor.name, factor.value(level)),) for level in levels]
     points = [points_of(one, world, pairs) for one in built]
     index = np.repeat(np.arange(cells), episodes)
@@ -89,6 +89,21 @@ def grid(
         float(np.mean(np.asarray(getattr(one, factor.name), np.float64))) for one, _ in points[0]
     )
     return Grid(scenario.name, factor, sizes, shown, evaluations, evaluations[0], episodes)
+
+
+def _levels(factor: Factor, one: Built, world: World | None, cells: int) -> np.ndarray:
+    """Return places from 0 to 1 in the range of a parameter, its assumed value among them."""
+    if isinstance(factor.low, str) and isinstance(factor.high, str):
+        assumed, ends = 0.0, [float(end.rstrip("%")) for end in (factor.low, factor.high)]
+    else:
+        (params, _), *_ = points_of(one, world, [()])
+        assumed = float(np.mean(np.asarray(getattr(params, factor.name), np.float64)))
+        ends = [float(factor.low), float(factor.high)]
+    place = (assumed - ends[0]) / (ends[1] - ends[0])
+    if not 0.0 < place < 1.0 or cells < 3:
+        return np.linspace(0.0, 1.0, cells)
+    middle = min(max(round(place * (cells - 1)), 1), cells - 2)
+    return np.interp(np.arange(cells), [0, middle, cells - 1], [0.0, place, 1.0])
 
 
 def _parts_possible(built: Sequence[Built]) -> bool:

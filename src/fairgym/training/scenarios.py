@@ -43,6 +43,7 @@ class Simulation:
         evaluations: Name of a scenario -> its evaluation, with `Evaluation.ends`.
         reference: Name of the scenario with which the others are compared.
         seed: Seed of the episodes.
+        source: The name of the environment, or the run that the scenarios begin from.
         worlds: The same scenarios in rival worlds, by the name of the world.
         world: The world of all scenarios; None for the environment's default parameters.
     """
@@ -52,6 +53,7 @@ class Simulation:
     evaluations: Mapping[str, Evaluation]
     reference: str
     seed: int
+    source: Source
     worlds: Mapping[str, "Simulation"] = dataclasses.field(default_factory=dict)
     world: World | None = None
 
@@ -105,6 +107,7 @@ def simulate(
     seed: int = 0,
     reference: str | None = None,
     permutations: int = 0,
+    trace: bool = False,
     world: World | None = None,
     worlds: Sequence[World] = (),
     progress: Callable[[str], None] | None = None,
@@ -123,6 +126,7 @@ def simulate(
         reference: Name of the scenario with which the others are compared; the first by default.
         permutations: Number of permutations of the people's groups per episode, as for
             `fairgym.training.evaluate`.
+        trace: Whether to keep the components of every step, as for `fairgym.training.evaluate`.
         world: Parameters of all scenarios, before their own changes
             (`fairgym.training.reforms.world_of`).
         worlds: Rival worlds in which the same scenarios are run as well.
@@ -163,12 +167,12 @@ def simulate(
             one,
             jax.random.key(seed),
             episodes,
-            permutations if not found else 0,
+            {"trace": trace, "permutations": 0 if found else permutations},
             f", in the world {where.name}" if where is not None and found else "",
             progress or (lambda text: None),
         )
         name = environment if isinstance(environment, str) else environment.config.environment
-        found.append(Simulation(name, one, evaluations, reference, seed, world=where))
+        found.append(Simulation(name, one, evaluations, reference, seed, environment, world=where))
     rivals = {one.name: rival for one, rival in zip(worlds, found[1:], strict=True)}
     return dataclasses.replace(found[0], worlds=rivals)
 
@@ -177,7 +181,7 @@ def _evaluated(
     built: Sequence[Built],
     key: PRNGKeyArray,
     episodes: int,
-    permutations: int,
+    options: Mapping[str, Any],
     where: str,
     progress: Callable[[str], None],
 ) -> dict[str, Evaluation]:
@@ -186,9 +190,7 @@ def _evaluated(
     for number, one in enumerate(built, 1):
         progress(f"{number} of {len(built)}: {one.name}{where}")
         env, params = one.running
-        found[one.name] = evaluate(
-            env, params, one.policies, key, episodes, ends=True, permutations=permutations
-        )
+        found[one.name] = evaluate(env, params, one.policies, key, episodes, ends=True, **options)
     return found
 
 

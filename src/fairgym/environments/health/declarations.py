@@ -171,27 +171,58 @@ def _of_regions(name: str, high: float, unit: str, source: str = "") -> list[Fea
 
 
 def decisions(period: int) -> dict[str, Decision]:
-    """Return the decisions that can be logged: the offers of insurance, every `period` months."""
+    """Return the decisions that can be logged: offers of insurance, and beds in hospital.
+
+    Args:
+        period: Number of months between two offers.
+    """
     coverage = Decision(
         about="A row is an offer of insurance to a person, in a month in which the insurer sets its"
         " premiums; it is favourable if the person is insured. Its amount is the premium in"
         " dollars per month that is asked of the person, after the subsidy, taken or not.",
         left_out="The other months of an offer are not logged, because nothing is decided in them."
-        " Beds are not logged: the hospital ranks a queue in every month, and the environment"
-        " counts no beds given. The shares of the planner's budget go to regions and purposes,"
-        " and decide on no person.",
+        f" {_PLANNER_LEFT_OUT}",
         decision="insured",
         rows=functools.partial(_offers, period=period),
         amount="premium",
     )
-    return {"coverage": coverage}
+    beds = Decision(
+        about="A row is a person who needs a bed in one month, and gets one or waits on. The"
+        " outcome is whether the illness of a person with a bed ends in cure.",
+        left_out="The first month is not logged: the state does not tell who had a bed in it."
+        f" {_PLANNER_LEFT_OUT}",
+        decision="admitted",
+        rows=_beds,
+        outcome="cured",
+    )
+    return {"coverage": coverage, "bed": beds}
+
+
+_PLANNER_LEFT_OUT = (
+    "The shares of the planner's budget go to regions and purposes, and decide on no person."
+)
 
 
 def _offers(step: Moment, period: int) -> dict[str, Array]:
+    """Return who is made an offer, and who takes it."""
     return {
         "asked": (step.before.time % period == 0) * jnp.ones_like(step.components.people),
         "insured": step.components.insured,
         "premium": step.after.premium,
         "health_risk": step.people["health_risk"],
         "family_income": step.people["family_income"],
+    }
+
+
+def _beds(step: Moment) -> dict[str, Array]:
+    """Return who needs a bed, who gets one, and whose illness ends."""
+    components, ended = step.components, step.components.illnesses_ended
+    return {
+        "asked": (step.before.time > 0) * (step.people["needs_bed"] + components.fell_ill),
+        "admitted": step.after.bed_since == step.before.time,
+        "settled": ended,
+        "cured": ended - components.died,
+        "time_waited": step.people["time_waited"],
+        "health_risk": step.people["health_risk"],
+        "insured": components.insured,
     }

@@ -1,0 +1,73 @@
+"""A report's conclusions in rival worlds: what turns around is told first."""
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pairs import Pairs
+
+from fairgym.report import rival_worlds
+from fairgym.report.rival_worlds import EPISODES, in_rival_worlds
+from fairgym.report.summary import in_short, setting
+from fairgym.training import Scenario, simulate
+from fairgym.training.reforms import Declared, World
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """The scenarios that are compared; they are run in the pairs, where the learner gives all."""
+    seen: list[Any] = []
+
+    def in_pairs(run, scenarios, **options):
+        seen.append((run, scenarios, options["episodes"]))
+        names = [one.name for one in scenarios]
+        return simulate(
+            "pairs", [Scenario(names[0]), Scenario(names[1], {"giver": 1.0})], **options
+        )
+
+    world = World("cheap", "a unit is worth nothing", {"reward": 0.0})
+    monkeypatch.setattr(rival_worlds, "simulate", in_pairs)
+    monkeypatch.setattr(rival_worlds, "declared_by", lambda env: Declared(worlds={"cheap": world}))
+    monkeypatch.setattr(rival_worlds, "best", lambda rules: rules[0] if rules else None)
+    return seen
+
+
+def named(*names):
+    return [SimpleNamespace(name=name) for name in names]
+
+
+def test_the_learned_policy_is_compared_with_the_best_baseline(called):
+    group: Any = SimpleNamespace(env=Pairs(), runs=("the run",))
+    rules: Any = [named("even (another place)", "uneven")]
+    turned, notes = in_rival_worlds([group], named("learned policy"), rules, 0)  # type: ignore[arg-type]
+    ((run, scenarios, episodes),) = called
+    assert (run, episodes) == ("the run", EPISODES)
+    assert [(one.name, one.baseline) for one in scenarios] == [
+        ("even", "even"),
+        ("learned policy", ""),
+    ]
+    assert turned == [
+        "If a unit is worth nothing, “learned policy” has the opposite effect: worth (dollars)"
+        " −4.00 [−4.00, −4.00] instead of +4.00 [+4.00, +4.00]."
+    ]
+    assert notes == [
+        "In the rival world cheap: 1 clear effect changes its sign, for “learned policy” beside"
+        f" “even” ({EPISODES} episodes)."
+    ]
+
+
+def test_without_a_baseline_or_a_world_nothing_is_run(called, monkeypatch):
+    group: Any = SimpleNamespace(env=Pairs(), runs=("the run",))
+    learned: Any = named("learned policy")
+    assert in_rival_worlds([group], learned, [[]], 0) == ([], [])
+    monkeypatch.setattr(rival_worlds, "declared_by", lambda env: Declared())
+    rules: Any = [named("even")]
+    assert in_rival_worlds([group], learned, rules, 0) == ([], [])
+    assert called == []
+
+
+def test_a_report_begins_with_what_turns_around(measured):
+    told = dataclasses.replace(measured, turned=("It turns around.",), worlds=("In a world.",))
+    assert in_short(told) == ["It turns around.", *in_short(measured)]
+    assert setting(told) == [*setting(measured), "In a world."]

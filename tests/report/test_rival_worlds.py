@@ -1,16 +1,18 @@
 """A report's conclusions in rival worlds: what turns around is told first."""
 
 import dataclasses
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pairs import Pairs
+from stand_ins import stand_in
 
 from fairgym.report import rival_worlds
+from fairgym.report.grouping import RunGroup
 from fairgym.report.rival_worlds import EPISODES, in_rival_worlds
 from fairgym.report.summary import in_short, setting
-from fairgym.training import Scenario, simulate
+from fairgym.results.estimates import Result
+from fairgym.training import Run, Scenario, simulate
 from fairgym.training.reforms import Declared, World
 
 
@@ -33,16 +35,19 @@ def called(monkeypatch):
     return seen
 
 
+RUN = stand_in(Run)
+GROUP = stand_in(RunGroup, env=Pairs(), runs=(RUN,))
+
+
 def named(*names):
-    return [SimpleNamespace(name=name) for name in names]
+    return [Result(name, False, ()) for name in names]
 
 
 def test_the_learned_policy_is_compared_with_the_best_baseline(called):
-    group: Any = SimpleNamespace(env=Pairs(), runs=("the run",))
-    rules: Any = [named("even (another place)", "uneven")]
-    turned, notes = in_rival_worlds([group], named("learned policy"), rules, 0)  # type: ignore[arg-type]
+    rules = [named("even (another place)", "uneven")]
+    turned, notes = in_rival_worlds([GROUP], named("learned policy"), rules, 0)
     ((run, scenarios, episodes),) = called
-    assert (run, episodes) == ("the run", EPISODES)
+    assert (run, episodes) == (RUN, EPISODES)
     assert [(one.name, one.baseline) for one in scenarios] == [
         ("even", "even"),
         ("learned policy", ""),
@@ -58,12 +63,10 @@ def test_the_learned_policy_is_compared_with_the_best_baseline(called):
 
 
 def test_without_a_baseline_or_a_world_nothing_is_run(called, monkeypatch):
-    group: Any = SimpleNamespace(env=Pairs(), runs=("the run",))
-    learned: Any = named("learned policy")
-    assert in_rival_worlds([group], learned, [[]], 0) == ([], [])
+    learned = named("learned policy")
+    assert in_rival_worlds([GROUP], learned, [[]], 0) == ([], [])
     monkeypatch.setattr(rival_worlds, "declared_by", lambda env: Declared())
-    rules: Any = [named("even")]
-    assert in_rival_worlds([group], learned, rules, 0) == ([], [])
+    assert in_rival_worlds([GROUP], learned, [named("even")], 0) == ([], [])
     assert called == []
 
 

@@ -254,6 +254,7 @@ def test_beds_fill_the_hospital_and_the_others_wait():
     assert np.isnan(log["cured"]).all(), "nobody's illness has ended"
 
 
+@pytest.mark.full
 def test_illnesses_of_people_with_a_bed_end_in_cure_or_not():
     """Where every illness ends in its month, rows are illnesses, and outcomes cures."""
     _, log, _, last = beds({"end_illness_time": 0.0, "beds_at_start": 1e3})

@@ -110,3 +110,23 @@ def test_what_q_learners_do_not_train(name):
     fixed = {a: Constant(env.action_space(a), 0.5) for a in ("level", "split")}
     with pytest.raises(FairgymError, match=f"'rank' is 5 numbers in .*; {name} needs an agent"):
         learner.init(key, env, objective, fixed=fixed)
+
+
+@pytest.mark.parametrize(
+    ("name", "default"), [("dqn", "orthogonal"), ("drqn", "unit-rows"), ("fair-qcm", "orthogonal")]
+)
+def test_networks_begin_as_those_of_the_authors_unless_told_otherwise(name, default):
+    """Alamdari et al.: orthogonal weights, or rows of norm 1 around the GRU; biases of 0."""
+
+    def begun(**more):
+        learner = algorithms.get(name)(hidden=(6, 5), **more)
+        learner = dataclasses.replace(learner, counterfactuals=0) if "fair" in name else learner
+        state = learner.init(jax.random.key(0), Chain(), Objective.direct(Chain()))
+        return learner.weight_init, state.trainable.layers
+
+    told, layers = begun()
+    assert told == default and not any(layer.bias.any() for layer in layers)
+    np.testing.assert_allclose(np.linalg.norm(layers[1].weight, axis=1), 1.0, rtol=1e-5)
+    _, layers = begun(weight_init="uniform")
+    assert all(layer.bias.any() for layer in layers)
+    assert abs(layers[1].weight).max() <= 1 / np.sqrt(6)

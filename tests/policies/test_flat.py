@@ -10,7 +10,7 @@ import pytest
 
 from fairgym.core import Discrete, Entities, EntitySpace, FairgymError, Feature
 from fairgym.policies.coding import Inputs, TableCode
-from fairgym.policies.flat import FlatNetwork, RecurrentNetwork, Table
+from fairgym.policies.flat import FlatNetwork, RecurrentNetwork, Table, linear_layers
 
 COUNTED = EntitySpace(
     2,
@@ -111,3 +111,37 @@ def test_a_table_acts_by_its_largest_number():
     table = Table(jnp.zeros((code.size, 3)).at[index, 2].set(1.0), code, OPTIONS)
     assert int(table(observation, jax.random.key(0))) == 2
     assert table.logits(observation).tolist() == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("sizes", [(5, 12, 4), (12, 5, 5)])
+def test_orthogonal_weights_keep_lengths_and_biases_are_zero(sizes):
+    """Rows are orthonormal if there are fewer of them than columns, columns otherwise."""
+    for layer in linear_layers(sizes, jax.random.key(3), "orthogonal"):
+        weight, bias = weights(layer)
+        short = weight if weight.shape[0] <= weight.shape[1] else weight.T
+        np.testing.assert_allclose(short @ short.T, np.eye(len(short)), atol=1e-5)
+        assert weight.shape == (layer.out_features, layer.in_features) and not bias.any()
+
+
+def test_rows_of_norm_one():
+    (layer,) = linear_layers((7, 3), jax.random.key(0), "unit-rows")
+    weight, bias = weights(layer)
+    np.testing.assert_allclose(np.linalg.norm(weight, axis=1), 1.0, rtol=1e-6)
+    assert not bias.any() and abs(weight @ weight.T - np.eye(3)).max() > 0.01, "not orthogonal"
+
+
+@pytest.mark.parametrize("init", ["orthogonal", "unit-rows"])
+def test_a_layer_without_inputs(init):
+    first, second = linear_layers((0, 3, 2), jax.random.key(0), init)
+    assert first.weight.shape == (3, 0) and np.isfinite(second.weight).all()
+
+
+def test_only_the_layers_around_a_gru_change():
+    made = {
+        init: RecurrentNetwork(Inputs(MIXED), OPTIONS, (4,), 6, jax.random.key(0), init)
+        for init in ("uniform", "unit-rows")
+    }
+    one, other = made["uniform"], made["unit-rows"]
+    np.testing.assert_array_equal(one.cell.weight_hh, other.cell.weight_hh)
+    np.testing.assert_allclose(np.linalg.norm(other.head.weight, axis=1), 1.0, rtol=1e-6)
+    assert not other.head.bias.any() and one.head.bias.any()

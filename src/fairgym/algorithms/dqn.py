@@ -2,8 +2,9 @@
 
 Mnih et al. 2015, https://doi.org/10.1038/nature14236. The defaults are those of the baselines Full,
 Min and Reset of Alamdari et al. 2024 (https://arxiv.org/abs/2312.04772), table 1. What the table
-leaves open follows their code: Adam, mean squared error, binary inputs, one gradient step at each
-environment step once the replay buffer is full, and a target network that is copied periodically.
+leaves open follows their code: orthogonal weights and biases of 0, Adam, mean squared error, binary
+inputs, one gradient step at each environment step once the replay buffer is full, and a target
+network that is copied periodically. docs/paper-map-fairqcm.md compares the settings line by line.
 """
 
 import dataclasses
@@ -24,7 +25,7 @@ from fairgym.algorithms._replay import ExperienceBuffer
 from fairgym.core import Entities, Environment, FairgymError, Struct, check_shape, param
 from fairgym.policies import split_trainable
 from fairgym.policies.coding import Inputs
-from fairgym.policies.flat import FlatNetwork
+from fairgym.policies.flat import FlatNetwork, WeightInit
 
 LARGEST_BUFFER = 10_000_000  # experiences
 
@@ -95,6 +96,11 @@ class Dqn(QLearner[DqnState]):
     hidden: tuple[int, ...] = param(
         (32, 16, 8), "Units of each hidden layer.", low=1, high=LARGEST_WIDTH
     )
+    weight_init: WeightInit = param(
+        "orthogonal",
+        'Initial weights: "orthogonal" draws orthogonal matrices and "unit-rows" normal numbers '
+        'with rows of norm 1, both with biases of 0; "uniform" draws within 1 / sqrt(inputs).',
+    )
     input_code: Literal["scaled", "binary"] = param(
         "binary",
         'Input encoding: "binary" encodes features with a finite number of values in bits; '
@@ -145,7 +151,8 @@ class Dqn(QLearner[DqnState]):
     def _begin(self, fields: dict[str, Any], key: PRNGKeyArray) -> DqnState:
         env, agent = fields["env"], fields["objectives"][0][0]
         inputs = Inputs(env.observation_space(agent), self.input_code)
-        network = FlatNetwork(inputs, env.action_space(agent), self.hidden, key)
+        space = env.action_space(agent)
+        network = FlatNetwork(inputs, space, self.hidden, key, init=self.weight_init)
         vector, number = jnp.zeros((inputs.size,)), jnp.zeros(())
         row = Row(vector, vector, jnp.int32(0), number, number, number)
         return self._with_network(fields, network, ExperienceBuffer.empty(row, self.buffer_size))

@@ -4,6 +4,11 @@ Hausknecht and Stone 2015, https://arxiv.org/abs/1507.06527; the baseline RNN of
 2024, appendix A.4. The replay buffer holds whole episodes, replayed from a hidden state of zero
 ("bootstrapped sequential updates"). So the hidden state in training is the same as when the policy
 acts.
+
+This is a repaired form of the authors' recurrent network, not a copy. Theirs trains on a random
+sample of single steps as if it were one episode in order, so that its hidden state means nothing;
+it has 16 recurrent units where the paper has 256; and it makes one such gradient step at each
+environment step. Its initial weights, with rows of norm 1, are the defaults here.
 """
 
 import dataclasses
@@ -24,7 +29,7 @@ from fairgym.algorithms._rollouts import RolloutState, initial_rollout_state
 from fairgym.algorithms.dqn import LARGEST_BUFFER, Dqn, DqnState
 from fairgym.core import FairgymError, Struct, param
 from fairgym.policies.coding import Inputs
-from fairgym.policies.flat import RecurrentNetwork
+from fairgym.policies.flat import RecurrentNetwork, WeightInit
 
 
 class Sequence(Struct):
@@ -58,6 +63,7 @@ class Drqn(Dqn):
     hidden: tuple[int, ...] = param(
         (32, 16), "Units of each layer below the GRU.", low=1, high=LARGEST_WIDTH
     )
+    weight_init: WeightInit = "unit-rows"
     recurrent_units: int = param(256, "Hidden state size of the GRU.", low=1, high=LARGEST_WIDTH)
     learning_rate: float = 2e-3
     buffer_size: int = param(
@@ -96,7 +102,8 @@ class Drqn(Dqn):
             )
         inputs = Inputs(env.observation_space(agent), self.input_code)
         space = env.action_space(agent)
-        network = RecurrentNetwork(inputs, space, self.hidden, self.recurrent_units, key)
+        units = self.recurrent_units
+        network = RecurrentNetwork(inputs, space, self.hidden, units, key, self.weight_init)
         nothing = jnp.zeros((steps,))
         like = Sequence(
             inputs=jnp.zeros((steps + 1, inputs.size)),

@@ -15,6 +15,7 @@ from fairgym.core import ActionSpace, Entities
 from fairgym.policies.coding import Inputs, TableCode
 
 Activation = Literal["relu", "tanh"]
+WeightInit = Literal["orthogonal", "unit-rows", "uniform"]
 
 
 class FlatNetwork(eqx.Module):
@@ -39,8 +40,9 @@ class FlatNetwork(eqx.Module):
         hidden: Sequence[int],
         key: PRNGKeyArray,
         activation: Activation = "relu",
+        init: WeightInit = "uniform",
     ) -> None:
-        """Draw the weights uniformly within plus and minus 1 / sqrt(number of inputs).
+        """Draw the weights.
 
         Args:
             inputs: Encoding of the observations.
@@ -48,9 +50,10 @@ class FlatNetwork(eqx.Module):
             hidden: Number of units of each hidden layer.
             key: A JAX key.
             activation: Activation function of the hidden units.
+            init: Distribution of the weights, as for `linear_layers`.
         """
         sizes = (inputs.size, *hidden, len(space.elements))
-        self.layers = linear_layers(sizes, key)
+        self.layers = linear_layers(sizes, key, init)
         self.inputs, self.space, self.activation = inputs, space, activation
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
@@ -93,8 +96,9 @@ class RecurrentNetwork(eqx.Module):
         hidden: Sequence[int],
         units: int,
         key: PRNGKeyArray,
+        init: WeightInit = "uniform",
     ) -> None:
-        """Draw the weights.
+        """Draw the weights; those of the GRU are always uniform, as in PyTorch.
 
         Args:
             inputs: Encoding of the observations.
@@ -102,12 +106,13 @@ class RecurrentNetwork(eqx.Module):
             hidden: Number of units of each layer below the GRU.
             units: Size of the GRU's hidden state.
             key: A JAX key.
+            init: Distribution of the other weights, as for `linear_layers`.
         """
         layer_key, cell_key, head_key = jax.random.split(key, 3)
         sizes = (inputs.size, *hidden)
-        self.layers = linear_layers(sizes, layer_key)
+        self.layers = linear_layers(sizes, layer_key, init)
         self.cell = eqx.nn.GRUCell(sizes[-1], units, key=cell_key)
-        self.head = eqx.nn.Linear(units, len(space.elements), key=head_key)
+        (self.head,) = linear_layers((units, len(space.elements)), head_key, init)
         self.inputs, self.space = inputs, space
 
     def initial(self) -> Float[Array, " units"]:
@@ -178,13 +183,43 @@ def perceptron(
     return layers[-1](units)
 
 
-def linear_layers(sizes: Sequence[int], key: PRNGKeyArray) -> tuple[eqx.nn.Linear, ...]:
-    """Make linear layers between layers of these sizes."""
+def linear_layers(
+    sizes: Sequence[int], key: PRNGKeyArray, init: WeightInit = "uniform"
+) -> tuple[eqx.nn.Linear, ...]:
+    """Make linear layers between layers of these sizes.
+
+    Args:
+        sizes: Number of units of each layer, inputs included.
+        key: A JAX key.
+        init: "uniform" draws weights and biases within plus and minus 1 / sqrt(number of inputs).
+            "orthogonal" draws matrices with orthonormal rows or columns, whichever are fewer (Saxe
+            et al. 2014), and "unit-rows" normal numbers divided by the norm of their row; their
+            biases are 0.
+    """
     keys = jax.random.split(key, max(len(sizes) - 1, 1))
     pairs = list(itertools.pairwise(sizes))
+    if init != "uniform":
+        return tuple(
+            _unbiased(below, above, own, init)
+            for (below, above), own in zip(pairs, keys, strict=False)
+        )
     most = max((max(below, 1) * above for below, above in pairs), default=0)
     each = zip(pairs, keys, strict=False)
     return tuple(linear(below, above, own, most) for (below, above), own in each)
+
+
+def _unbiased(below: int, above: int, key: PRNGKeyArray, init: WeightInit) -> eqx.nn.Linear:
+    """Make a linear layer with biases of 0."""
+    shape = (above, below)
+    if not below:  # nothing is observed
+        weight = jnp.zeros(shape)
+    elif init == "orthogonal":
+        weight = jax.nn.initializers.orthogonal()(key, shape)
+    else:
+        normal = jax.random.normal(key, shape)
+        weight = normal / jnp.linalg.norm(normal, axis=1, keepdims=True)
+    layer = eqx.filter_eval_shape(eqx.nn.Linear, below, above, key=key)
+    return eqx.tree_at(lambda one: (one.weight, one.bias), layer, (weight, jnp.zeros(above)))
 
 
 def linear(below: int, above: int, key: PRNGKeyArray, most: int) -> eqx.nn.Linear:

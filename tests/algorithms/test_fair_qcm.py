@@ -13,6 +13,7 @@ from q_tasks import Shop
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._experiences import check_memory
 from fairgym.core import FairgymError
+from fairgym.core.sums import CompensatedSum
 from fairgym.fairness import Counter, EachTime, Full, Nash, Objective, Reset, Scheme
 from fairgym.testing import check_algorithm
 from fairgym.wrappers import AugmentedState, AutoReset, augmented
@@ -62,14 +63,16 @@ def remembering(env, objective, key, transition, memory):
 def test_counterfactual_experiences_are_those_of_a_state_with_another_memory():
     state, wasted = begun(TABULAR, objective=MIXED), 0
     for number in range(8):
-        before = np.asarray(state.rollout.state.memory)
+        before = np.asarray(state.rollout.state.memory.value)
         state, key, transition, batch = stepped(TABULAR, state, jax.random.key(number))
         wasted += int(transition.components.given.sum() == 0)
         found = jax.tree.map(np.asarray, (batch.observation, batch.next_observation, batch.reward))
         memories = [before, *(before + o for o in itertools.product((0, 1, 2), repeat=2))]
         assert batch.kept.tolist() == [True, False] + [True] * 8
         for place, memory in enumerate(memories[: len(batch.kept)]):
-            due = remembering(state.env, MIXED, key, transition, jnp.asarray(memory))
+            due = remembering(
+                state.env, MIXED, key, transition, CompensatedSum.of(jnp.asarray(memory))
+            )
             for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(due[:3]), strict=True):
                 np.testing.assert_allclose(one[place], other, rtol=1e-6)
     assert 0 < wasted < 8, "steps of both kinds"
@@ -82,7 +85,7 @@ def test_a_memory_of_differences_does_for_parity():
     learner = algorithms.get("tabular-fair-qcm")(offsets=(-1, 1, 2))
     state = begun(learner, "min", objective)
     for number in range(6):
-        before = np.asarray(state.rollout.state.memory)
+        before = np.asarray(state.rollout.state.memory.value)
         state, _, transition, batch = stepped(learner, state, jax.random.key(number))
         given = np.asarray(transition.components.given)
         kept, reward = np.asarray(batch.kept), np.asarray(batch.reward)
@@ -226,11 +229,23 @@ def test_bad_hyperparameters(name, settings, error):
         algorithms.get(name)(**settings)
 
 
-def test_more_memories_than_can_be_made():
-    env = augmented(Shop(people=13), "full")
-    objective = Objective.weighted(env, {"welfare": 1.0})
-    with pytest.raises(FairgymError, match="offsets must make at most 4,096 memories, got 8,192"):
-        algorithms.get("fair-qcm")().init(KEY, env, objective)
+def test_memories_of_many_people_are_sampled():
+    """13 people have 8,192 combinations of two offsets: some of them are drawn."""
+    shop = Shop(people=13)
+    env, objective = augmented(shop, "full"), Objective.weighted(shop, {"welfare": 1.0})
+    learner = algorithms.get("fair-qcm")(**SMALL | {"counterfactuals": 8, "offsets": (0, 1)})
+    state = learner.init(KEY, env, objective)
+    before = np.asarray(state.rollout.state.memory.value)
+    state, _, transition, batch = stepped(learner, state, jax.random.key(1))
+    remembered = np.asarray(batch.observation.features)[:, :, 1]
+    others = remembered[1:] - before
+    assert set(np.unique(others)) <= {0.0, 1.0} and len(np.unique(others, axis=0)) > 4
+    np.testing.assert_array_equal(remembered[0], before)
+    given = np.asarray(transition.components.given)
+    after = np.asarray(batch.next_observation.features)[:, :, 1]
+    np.testing.assert_array_equal(after, remembered + given)
+    due = np.log1p(after).sum(1) if given.any() else np.zeros(9)
+    np.testing.assert_allclose(batch.reward, due, rtol=1e-5)
 
 
 def test_a_table_that_is_too_large_and_a_buffer_that_holds_no_episode():

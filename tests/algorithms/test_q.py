@@ -1,17 +1,22 @@
 """Q-learners on tasks whose values are known in closed form."""
 
 import dataclasses
+import warnings
 
 import jax
 import numpy as np
 import pytest
-from q_tasks import Bandit, Chain, Recall
+from q_tasks import Bandit, Chain, Recall, Shop
 from toys import Toy
 
 from fairgym.algorithms import algorithms, log_keys
+from fairgym.algorithms._algorithm import _warn_of_discount
 from fairgym.core import FairgymError, rollout
-from fairgym.fairness import Objective
+from fairgym.fairness import Full, Nash, Objective, Rawlsian, Scheme
 from fairgym.policies import Constant
+from fairgym.wrappers import augmented
+
+SUMMED = Scheme.anytime(Full("points"), Nash())
 
 
 def trained(name, env, **settings):
@@ -130,3 +135,44 @@ def test_networks_begin_as_those_of_the_authors_unless_told_otherwise(name, defa
     _, layers = begun(weight_init="uniform")
     assert all(layer.bias.any() for layer in layers)
     assert abs(layers[1].weight).max() <= 1 / np.sqrt(6)
+
+
+@pytest.mark.parametrize("power", [1.0, 0.6])
+def test_rates_that_fall_with_every_update(power):
+    """Theorem 5.7: with alpha / n^w, the distance to a constant reward is the product of 1 - it."""
+    env = Bandit()
+    given = {"gamma": 0.0, "epsilon_decay": 1.0, "learning_rate": 0.5}
+    _, state, _ = trained("tabular-q", env, **given, learning_rate_power=power)
+    visits = np.asarray(state.visits[0])
+    assert visits.sum() == 1_000 and visits.min() > 200 and not state.visits[1].any()
+    left = [np.prod(1 - 0.5 / np.arange(1, n + 1) ** power) for n in visits]
+    np.testing.assert_allclose(
+        state.table.values[0], env.values(0.0) * (1 - np.array(left)), rtol=1e-4
+    )
+    _, constant, _ = trained("tabular-q", env, gamma=0.0, epsilon_decay=1.0)
+    assert constant.visits.shape == (0, 3)
+
+
+@pytest.mark.parametrize("gamma", [0.9, 1.0])
+def test_a_discount_does_not_go_with_scores_that_telescope(gamma):
+    scheme = Scheme.long_term(Full("points"), Rawlsian())
+    objectives = {
+        "at the end": Objective({}, {"end": 1.0}, schemes={"end": scheme}),
+        "summed": Objective({}, {"sum": 1.0}, schemes={"sum": SUMMED}),
+    }
+    for name, objective in objectives.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            _warn_of_discount(gamma, [objective])
+        told = [str(one.message) for one in caught]
+        assert len(told) == (gamma < 1.0 and name == "at the end")
+        assert all(
+            "gamma is 0.9, but the rewards of 'end' are changes of a score" in t for t in told
+        )
+
+
+def test_learners_tell_of_the_discount_when_they_begin():
+    shop = Shop()
+    objective = Objective.weighted(shop, {"last": 1.0})
+    with pytest.warns(UserWarning, match="gamma is 0.99, but the rewards of 'last' are changes"):
+        algorithms.get("tabular-q")().init(jax.random.key(0), augmented(shop, "full"), objective)

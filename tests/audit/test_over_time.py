@@ -12,7 +12,7 @@ from fairgym.audit.groups import sides_of
 from fairgym.audit.over_time import course_of, over_time, series_by
 from fairgym.audit.parts import number_of
 from fairgym.audit.schemes import computed, trace_of
-from fairgym.audit.scored import RateSoFar
+from fairgym.audit.scored import RATE
 from fairgym.audit.trends import change_point, trend
 from fairgym.audit.waits import first_waits, survival, waits
 from fairgym.audit.write import read_config
@@ -251,7 +251,7 @@ def test_few_clusters_and_blocks_lengthen_resampled_errors():
 
 def test_equal_groups_are_not_told_to_have_a_gap(repeated):
     """A percentile bootstrap of parity excludes 0 for groups that are treated equally."""
-    scheme = Scheme.long_term(RateSoFar(), RelaxedParity())
+    scheme = Scheme.long_term(RATE, RelaxedParity())
     zero = trap = 0
     for seed in range(12):
         decisions, roles, parts = parts_of(made(seed=seed))
@@ -269,7 +269,7 @@ def test_resampled_traces_have_the_status_of_single_ones():
     rng = np.random.default_rng(0)
     n = rng.integers(0, 3, (3, 6, 3)).astype(float)
     above = np.floor(n * rng.random(n.shape))
-    scheme = Scheme.long_term(RateSoFar(), RelaxedParity())
+    scheme = Scheme.long_term(RATE, RelaxedParity())
     _, found = computed((scheme,), trace_of(n[1], above[1]), trace_of(n, above))
     one, all_of_them = found[0]
     np.testing.assert_allclose(all_of_them[1], one)

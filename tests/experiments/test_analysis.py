@@ -20,7 +20,7 @@ from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.experiments import experiments
 from fairgym.experiments._measurements import KINDS, category, first_and_last, logged_curves
-from fairgym.experiments.fairqcm._learning import bound, optimum
+from fairgym.experiments.fairqcm._bounds import bound, optimum
 from fairgym.experiments.mafe.ablations import OPTIONS
 from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves

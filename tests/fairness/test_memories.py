@@ -12,6 +12,7 @@ from jax import lax
 
 import fairgym
 from fairgym.core import Components, EnvironmentSpec, FairgymError, Memory, component
+from fairgym.core.sums import CompensatedSum
 from fairgym.fairness import Counter, Filter, Full, Min, Recent, Reset, Status
 from fairgym.wrappers import Wrapper, augmented
 
@@ -55,18 +56,18 @@ def held():
 class TestWhatTheyHold:
     def test_sums(self, held):
         sums = np.cumsum(LOANS, axis=0)
-        np.testing.assert_array_equal(held["full"], sums)
-        np.testing.assert_array_equal(held["min"], sums - sums.min(1, keepdims=True))
+        np.testing.assert_array_equal(held["full"].value, sums)
+        np.testing.assert_array_equal(held["min"].value, sums - sums.min(1, keepdims=True))
 
     def test_sums_of_a_discounted_past(self, held):
         expected = np.zeros(2)
-        for row, found in zip(LOANS, held["past-discounted"], strict=True):
+        for row, found in zip(LOANS, held["past-discounted"].value, strict=True):
             expected = 0.5 * expected + row
             np.testing.assert_allclose(found, expected, rtol=1e-6)
 
     def test_sums_that_begin_anew_when_all_are_equal(self, held):
         expected, anew = np.zeros(2), 0
-        for row, found in zip(LOANS, held["reset"], strict=True):
+        for row, found in zip(LOANS, held["reset"].value, strict=True):
             expected = expected + row
             if expected[0] == expected[1]:
                 expected, anew = np.zeros(2), anew + 1
@@ -104,27 +105,30 @@ class TestNeighbours:
     def test_of_full_are_all_combinations(self, offsets):
         """Not m itself, and none in which somebody has less than nothing."""
         m = np.array([0.0, 3.0, 1.0], np.float32)
-        others, legal = Full("loans").neighbours(jnp.asarray(m), offsets)
+        others, legal = Full("loans").neighbours(CompensatedSum.of(jnp.asarray(m)), offsets)
         expected = {tuple(m + np.array(o)) for o in itertools.product(offsets, repeat=3)}
-        assert {tuple(x) for x in others.tolist()} == expected
-        assert len(others) == len(offsets) ** 3
-        for other, is_legal in zip(others, legal, strict=True):
+        assert {tuple(x) for x in others.value.tolist()} == expected
+        assert len(others.value) == len(offsets) ** 3
+        for other, is_legal in zip(np.asarray(others.value), legal, strict=True):
             assert bool(is_legal) == (bool(min(other) >= 0) and bool(np.any(other != m)))
 
     def test_of_min_keep_the_side(self):
         """<0, x> has <0, x - 5> to <0, x + 5> less those below 0: at most ten (A.4.2)."""
         offsets = (*range(-5, 0), *range(1, 6))
         for x in range(8):
-            others, legal = Min("loans").neighbours(jnp.array([0.0, float(x)]), offsets)
-            there = {tuple(m) for m in np.asarray(others)[np.asarray(legal)].tolist()}
+            others, legal = Min("loans").neighbours(
+                CompensatedSum.of(jnp.array([0.0, float(x)])), offsets
+            )
+            there = {tuple(m) for m in np.asarray(others.value)[np.asarray(legal)].tolist()}
             kept = {(0.0, float(x + o)) for o in offsets if x + o >= 0}
             assert there == (kept if x else {(y, 0.0) for _, y in kept})
-            assert len(others) == 10
+            assert len(others.value) == 10
 
     def test_too_many_are_refused(self):
         with pytest.raises(FairgymError, match=r"4,096 memories, got 59,049 \(3 offsets for 10 "):
-            Full("loans").neighbours(jnp.zeros(10), (0, 1, 2))
-        assert len(Full("loans").neighbours(jnp.zeros(6), (0, 1, 2, 3))[0]) == 4_096
+            Full("loans").neighbours(CompensatedSum.of(jnp.zeros(10)), (0, 1, 2))
+        others, _ = Full("loans").neighbours(CompensatedSum.of(jnp.zeros(6)), (0, 1, 2, 3))
+        assert len(others.value) == 4_096
 
 
 class Got(Components):
@@ -156,7 +160,7 @@ class TestShown:
         ]
         assert all(f.high == 60.0 and f.levels == 61 and f.unit == "people" for f in features)
         assert all(g in f.source for g, f in zip(self.ENV.spec.groups, features, strict=True))
-        shown = Full("disbursed").shown(jnp.array([1.0, 2.0]))
+        shown = Full("disbursed").shown(CompensatedSum.of(jnp.array([1.0, 2.0])))
         assert shown["remembered_disbursed"].tolist() == [1.0, 2.0]
 
     def test_people_are_shown_in_their_rows(self):

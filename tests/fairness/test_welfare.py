@@ -11,7 +11,8 @@ from toys import Toy
 
 from fairgym.core import Components, EnvironmentSpec, FairgymError, component
 from fairgym.fairness import component_rows
-from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.fairness.welfare import welfare_scheme
+from fairgym.fairness.welfare_names import is_welfare
 from fairgym.utils.registry import environments
 from fairgym.wrappers import Wrapper
 
@@ -72,7 +73,20 @@ def test_every_environment_declares_its_benefit(name):
 
 
 BAD = [
-    ("fair", "unknown objective 'fair'; there is the welfare nash, max-min, gini or alpha:ALPHA"),
+    (
+        "fair",
+        "unknown objective 'fair'; there is the welfare nash, max-min, gini, utilitarian, parity or"
+        " alpha:ALPHA",
+    ),
+    ("anytime", "unknown objective 'anytime'; there is the welfare nash"),
+    ("periodic:nash", "periodic:STEPS with a whole number from 1, got 'periodic:nash'"),
+    ("periodic:0:nash", "periodic:STEPS with a whole number from 1, got 'periodic:0:nash'"),
+    ("periodic:1.5:nash", "periodic:STEPS with a whole number from 1, got"),
+    ("past-discounted:2:nash", "past-discounted:SHARE with a number from 0 to 1, got"),
+    ("past-discounted:nan:nash", "past-discounted:SHARE with a number from 0 to 1, got"),
+    ("anytime:alpha:x", "alpha:ALPHA with a number from 0, got 'anytime:alpha:x'"),
+    ("parity:treated/", "the denominator of a rate must be one of .*treated.*, got ''"),
+    ("parity:gain/treated", "component must have an entry per stakeholder of toy"),
     ("alpha", "objective must be alpha:ALPHA with a number from 0, got 'alpha'"),
     ("alpha:-1:treated", "alpha:ALPHA with a number from 0, got 'alpha:-1:treated'"),
     ("alpha:treated", "alpha:ALPHA with a number from 0, got 'alpha:treated'"),
@@ -103,3 +117,27 @@ def test_losses_have_no_welfare():
 
     with pytest.raises(FairgymError, match="cannot be negative, got 'nash:treated' of 'treated'"):
         welfare_scheme(Loss(ENV), "nash:treated")
+
+
+OVER_TIME = {  # treated so far: (1, 0), (3, 1), (3, 4)
+    "anytime:parity:treated": (-(1 + 2 + 1), 6 * 6.0),
+    "anytime:nash:treated": (np.log(2) + np.log(4 * 2) + np.log(4 * 5), 6 * np.log(7 * 7)),
+    "periodic:2:parity:treated": (-2.0, 6.0 * 3),
+    # half of the past: (1, 0), (2.5, 1), (1.25, 3.5)
+    "past-discounted:0.5:max-min:treated": (0 + 1 + 1.25, 6 * 2.0),
+    "parity:treated": (-1.0, 6.0),
+    "utilitarian:treated": (7.0, 12.0),
+    # shares of the treated among the served: (1 / 2, none), (3 / 4, 1 / 2), (3 / 4, 4 / 5)
+    "anytime:parity:treated/served": (-(0 + 0.25 + 0.05), 6.0),
+}
+
+
+@pytest.mark.parametrize("name", OVER_TIME)
+def test_welfare_on_the_way(name):
+    """Six steps of the environment have six assessments, or one for every period."""
+    scheme = welfare_scheme(ENV, name)
+    expected, normaliser = OVER_TIME[name]
+    rows = component_rows(LOG | {"served": [2, 2, 2, 3]}, ["treated", "served"])
+    assert float(scheme.of_trace(rows)[0]) == pytest.approx(expected, rel=1e-6)
+    assert scheme.normaliser == pytest.approx(normaliser, rel=1e-6)
+    assert is_welfare(name)

@@ -1,7 +1,8 @@
 """The interface of algorithms, which lets one training loop serve all of them."""
 
 import dataclasses
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
@@ -184,7 +185,9 @@ class Started(Algorithm[StateT]):
         Raises:
             FairgymError: As for `init_fields`, or the algorithm cannot train these agents.
         """
-        return self._start(init_fields(key, env, objective, params, fixed), key)
+        fields = init_fields(key, env, objective, params, fixed)
+        _warn_of_discount(getattr(self, "gamma", 1.0), [own for _, own in fields["objectives"]])
+        return self._start(fields, key)
 
     def _start(self, fields: dict[str, Any], key: PRNGKeyArray) -> StateT:
         """Return the state before the first update.
@@ -214,6 +217,23 @@ class Epochs(Started[StateT]):
     def num_updates(self) -> int:
         """Number of updates: one per epoch."""
         return self.epochs
+
+
+def _warn_of_discount(gamma: float, objectives: Iterable[Objective]) -> None:
+    """Warn if discounted step rewards do not add up to the score of a weighted scheme.
+
+    The rewards of a scheme are the changes of its score. Discounted, they favour early changes,
+    and weigh the final score by gamma^T only.
+    """
+    schemes = {n: one for o in objectives for n, one in o.weighed_schemes.items()}
+    names = [repr(name) for name, scheme in schemes.items() if not scheme.reward_like]
+    if gamma < 1.0 and names:
+        warnings.warn(
+            f"gamma is {gamma:g}, but the rewards of {', '.join(names)} are changes of a score,"
+            " which add up to it only with gamma 1: a learner with a lower gamma does not maximise"
+            " the score (schemes that sum over steps, such as anytime, are not affected)",
+            stacklevel=4,
+        )
 
 
 def init_fields(

@@ -18,7 +18,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from fairgym.algorithms._algorithm import TrainState
 from fairgym.algorithms._rollouts import RolloutState
 from fairgym.core import Entities, Environment, FairgymError, Params, Struct, no_components
-from fairgym.fairness import Objective
+from fairgym.fairness import Counter, Objective
+from fairgym.fairness.memories import MOST_NEIGHBOURS
 from fairgym.wrappers.augmented import Augmented
 
 # Steps with random components on which a memory is compared with the scheme states.
@@ -116,6 +117,8 @@ def _chosen(
     memory: PyTree, now: PyTree, key: PRNGKeyArray, offsets: tuple[int, ...], most: int
 ) -> tuple[PyTree, Bool[Array, " k"]]:
     """Return counterfactual memories and a mask of those to learn from."""
+    if _are_sampled(memory, now, offsets):
+        return memory.sample_neighbours(now, offsets, key, most)
     others, legal = memory.neighbours(now, offsets)
     if legal.shape[0] <= most:
         return others, legal
@@ -123,6 +126,13 @@ def _chosen(
     order = jnp.argsort(jax.random.uniform(key, legal.shape) + jnp.where(legal, 0.0, 1.0))
     order = order[:most]
     return jax.tree.map(lambda x: x[order], others), legal[order]
+
+
+def _are_sampled(memory: PyTree, now: PyTree, offsets: tuple[int, ...]) -> bool:
+    """Return whether a memory has too many neighbours to list, and can sample them."""
+    stakeholders = jax.eval_shape(memory.status, now).shape[0]
+    many = len(offsets) ** stakeholders > MOST_NEIGHBOURS
+    return many and hasattr(memory, "sample_neighbours")
 
 
 def counterfactual_reward(
@@ -208,7 +218,8 @@ def check_memory(
                 " it, such as full"
             )
     like = no_components(env, params)
-    jax.eval_shape(lambda: memory.neighbours(memory.initial(like), offsets))
+    if not _are_sampled(memory, memory.initial(like), offsets):
+        jax.eval_shape(lambda: memory.neighbours(memory.initial(like), offsets))
     for scheme_name, scheme in objective.weighed_schemes.items():
         if not scheme.reward_like:
             raise FairgymError(
@@ -220,12 +231,22 @@ def check_memory(
                 f"the memory {memory} does not determine the reward of the scheme {scheme_name!r};"
                 f" {name} needs a memory that does, such as full"
             )
-        if scheme.when not in [one.memory for one in found] and _depends_on_past(scheme.when, like):
+        remembered = scheme.when in [one.memory for one in found]
+        if not remembered and _depends_on_past(scheme.when, like) and not _is_timed(env, scheme):
             raise FairgymError(
                 f"the filter {scheme.when} of the scheme {scheme_name!r} depends on earlier steps;"
                 f" {name} needs a filter of the current step, or one that agents observe as a"
-                " memory, as in augmented(env, Counter(12))"
+                " memory, as in augmented(env, Counter(12)); if it counts steps, agents may observe"
+                " the time instead"
             )
+
+
+def _is_timed(env: Environment, scheme: Any) -> bool:
+    """Return whether a filter counts steps, and all agents observe the time."""
+    seen = [
+        {feature.name for feature in env.observation_space(agent).context} for agent in env.agents
+    ]
+    return isinstance(scheme.when, Counter) and all("time" in names for names in seen)
 
 
 def _random_rows(like: PyTree) -> Iterator[Any]:

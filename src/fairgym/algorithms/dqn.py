@@ -25,7 +25,7 @@ from fairgym.algorithms._replay import ExperienceBuffer
 from fairgym.core import Entities, Environment, FairgymError, Struct, check_shape, param
 from fairgym.policies import split_trainable
 from fairgym.policies.coding import Inputs
-from fairgym.policies.flat import FlatNetwork, WeightInit
+from fairgym.policies.flat import FlatNetwork
 
 LARGEST_BUFFER = 10_000_000  # experiences
 
@@ -96,7 +96,7 @@ class Dqn(QLearner[DqnState]):
     hidden: tuple[int, ...] = param(
         (32, 16, 8), "Units of each hidden layer.", low=1, high=LARGEST_WIDTH
     )
-    weight_init: WeightInit = param(
+    weight_init: Literal["orthogonal", "unit-rows", "uniform"] = param(
         "orthogonal",
         'Initial weights: "orthogonal" draws orthogonal matrices and "unit-rows" normal numbers '
         'with rows of norm 1, both with biases of 0; "uniform" draws within 1 / sqrt(inputs).',

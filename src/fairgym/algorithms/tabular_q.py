@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fairgym.algorithms._algorithm import MOST_EPISODES, algorithms
 from fairgym.algorithms._experiences import Experiences
@@ -28,10 +28,13 @@ class TabularQState(QState):
     Attributes:
         table: Q values, one for each observation and option.
         epsilon: Probability of a random action, for each observation.
+        visits: Number of updates of each Q value, counterfactual ones included; without rows if
+            the learning rate is constant.
     """
 
     table: Table
     epsilon: Float[Array, " observations"]
+    visits: Float[Array, "visited options"]
 
 
 @algorithms.register("tabular-q")
@@ -46,6 +49,13 @@ class TabularQ(QLearner[TabularQState]):
 
     learning_rate: float = param(
         0.1, "Learning rate alpha: step size of Q towards its target.", low=0, high=1, above=True
+    )
+    learning_rate_power: float = param(
+        0.0,
+        "Exponent w of the learning rate alpha / n^w of the n-th update of a Q value. 0 is the "
+        "paper's constant rate; above 0.5 and at most 1, Q converges (theorem 5.7).",
+        low=0,
+        high=1,
     )
     epsilon_decay: float = param(
         0.95,
@@ -70,7 +80,9 @@ class TabularQ(QLearner[TabularQState]):
         code = table_code(self.name, env, agent)
         table = Table(jnp.zeros((code.size, len(space.elements))), code, space)
         epsilon = jnp.full((code.size,), self.epsilon_start, jnp.float32)
-        return TabularQState(**fields, table=table, epsilon=epsilon)
+        rows = code.size if self.learning_rate_power else 0
+        visits = jnp.zeros((rows, len(space.elements)))
+        return TabularQState(**fields, table=table, epsilon=epsilon, visits=visits)
 
     def _policy(self, state: TabularQState) -> Table:
         return state.table
@@ -99,11 +111,28 @@ class TabularQ(QLearner[TabularQState]):
         next_index, reached = jax.vmap(code.index)(batch.next_observation)
         target = batch.reward + batch.discount * jnp.max(values[next_index], axis=1)
         error = target - values[index, batch.action]
-        change = jnp.where(batch.kept & known & reached, self.learning_rate * error, 0.0)
+        counts = batch.kept & known & reached
+        rate, visits = self._rates(state.visits, index, batch.action, counts)
+        change = jnp.where(counts, rate * error, 0.0)
         table = Table(values.at[index, batch.action].add(change), code, state.table.space)
         factor = jnp.where(batch.action >= 0, self.epsilon_decay, 1.0)  # always true
         less = jnp.maximum(factor * state.epsilon[index[0]], self.epsilon_end)
-        return state.replace(table=table, epsilon=state.epsilon.at[index[0]].set(less)), {}
+        epsilon = state.epsilon.at[index[0]].set(less)
+        return state.replace(table=table, epsilon=epsilon, visits=visits), {}
+
+    def _rates(
+        self,
+        visits: Float[Array, "visited options"],
+        index: Int[Array, " experiences"],
+        action: Int[Array, ""],
+        counts: Bool[Array, " experiences"],
+    ) -> tuple[Float[Array, "..."], Float[Array, "visited options"]]:
+        """Return the learning rate of each experience, and the numbers of updates after it."""
+        if not self.learning_rate_power:
+            return jnp.float32(self.learning_rate), visits
+        after = visits.at[index, action].add(counts.astype(jnp.float32))
+        number = jnp.maximum(visits[index, action] + 1.0, 1.0)
+        return self.learning_rate * number**-self.learning_rate_power, after
 
 
 def table_code(name: str, env: Environment, agent: str) -> TableCode:

@@ -10,13 +10,14 @@ from jaxtyping import Array
 
 from fairgym.audit.parts import Cell, Column, Part
 from fairgym.audit.roles import Roles
-from fairgym.audit.scored import NAMES, RateSoFar, named_schemes, schemes_of_persons
+from fairgym.audit.scored import NAMES, RATE, named_schemes, schemes_of_persons
 from fairgym.audit.table import Decisions
 from fairgym.core import Components
 from fairgym.fairness.aggregations import Aggregation, Last, Least, RelaxedParity
-from fairgym.fairness.filters import EachTime
-from fairgym.fairness.memories import Counter
-from fairgym.fairness.schemes import Scheme, StakeholderFirst, TimepointFirst
+from fairgym.fairness.extended import StakeholderFirst, TimepointFirst
+from fairgym.fairness.filters import Counter, EachTime
+from fairgym.fairness.rates import RateSoFar
+from fairgym.fairness.schemes import Scheme
 from fairgym.fairness.tables import declared
 from fairgym.statistics.resampling import critical_value
 from fairgym.statistics.series import Series
@@ -109,7 +110,7 @@ def _of_groups(series: Series, level: float) -> tuple[list[dict[str, Cell]], lis
             low, high = _limits(one.scheme, known[one.scheme.status], series, level)
             row |= {"low": low, "high": high}
         rows.append(row)
-    own = [_overall(one) for one in known[RateSoFar()]]
+    own = [_overall(one) for one in known[RATE]]
     half = _half(own, level, series.stretch)
     balances: list[dict[str, Cell]] = []
     for g in range(groups):

@@ -1,12 +1,9 @@
-"""The fairness schemes that an audit scores, and the status function of rates so far."""
+"""The fairness schemes that an audit scores."""
 
 import dataclasses
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from fairgym.core import Components
 from fairgym.fairness.aggregations import (
     GeneralisedGini,
     Least,
@@ -16,44 +13,16 @@ from fairgym.fairness.aggregations import (
     RelaxedParity,
     Utilitarian,
 )
+from fairgym.fairness.extended import StakeholderFirst
 from fairgym.fairness.filters import EachTime
-from fairgym.fairness.memories import Full, entries
-from fairgym.fairness.schemes import Scheme, StakeholderFirst
+from fairgym.fairness.memories import Full
+from fairgym.fairness.rates import RateSoFar
+from fairgym.fairness.schemes import Scheme
 
 DISCOUNT = 0.8  # of the past, per period
 PARTS = 10  # of all decisions, after each of which the bounded scheme assesses
 NAMES = ("decisions", "favourable")  # of the components
-
-
-@dataclasses.dataclass(frozen=True)
-class RateSoFar:
-    """Status U: share of each stakeholder's decisions so far that were favourable.
-
-    A stakeholder without decisions has the mean of the others: nothing is known of unfairness.
-
-    Attributes:
-        discount: Share of the past that is kept after a period.
-    """
-
-    discount: float = 1.0
-
-    def initial(self, like: Components) -> Float[Array, "two stakeholders"]:
-        """Return zeros."""
-        return jnp.zeros_like(jnp.stack([entries(like, name) for name in NAMES]))
-
-    def update(
-        self, memory: Float[Array, "two stakeholders"], components: Components
-    ) -> Float[Array, "two stakeholders"]:
-        """Return the sums after a period."""
-        now = jnp.stack([getattr(components, name) for name in NAMES])
-        return (memory if self.discount == 1.0 else self.discount * memory) + now
-
-    def status(self, memory: Float[Array, "two stakeholders"]) -> Float[Array, " stakeholders"]:
-        """Return the rates."""
-        known = memory[0] > 0.0
-        rate = jnp.where(known, memory[1] / jnp.where(known, memory[0], 1.0), 0.0)
-        mean = jnp.sum(rate) / jnp.maximum(jnp.sum(known), 1)
-        return jnp.where(known, rate, mean)
+RATE = RateSoFar("favourable", "decisions")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +49,7 @@ def named_schemes(periods: int, decisions: float) -> list[Named]:
         periods: Number of periods.
         decisions: Number of all decisions.
     """
-    so_far, total, parity = RateSoFar(), Full("favourable"), RelaxedParity()
+    so_far, total, parity = RATE, Full("favourable"), RelaxedParity()
     every = 12 if periods >= 24 else 4 if periods >= 8 else 2
     tenth = EachTime("decisions", float(np.float32(decisions / PARTS)))
     return [
@@ -106,7 +75,7 @@ def named_schemes(periods: int, decisions: float) -> list[Named]:
         Named(
             "past_discounted_parity",
             f"mean parity, {DISCOUNT:g} of the past kept per period",
-            Scheme.anytime(RateSoFar(DISCOUNT), parity, Mean()),
+            Scheme.anytime(dataclasses.replace(RATE, discount=DISCOUNT), parity, Mean()),
             "share",
         ),
         Named("rawlsian", "lowest rate", Scheme.long_term(so_far, Rawlsian()), "share"),

@@ -10,6 +10,19 @@ from fairgym.config.settings import Setting
 WIDE, TWO_SCREENS = 100, 98  # columns where the terminal has no width, and lines
 INDENT = 30  # columns of the flags
 LINE = WIDE - 2 - INDENT  # columns of the texts
+OBJECTIVE_HELP = (
+    "What the trained agents maximise (docs/objectives.md): uniform, direct, direct-fair,"
+    " direct-fair-rate, half-direct, published, frontier:LAMBDA; own, the terms that concern each"
+    " agent; METRIC=WEIGHT,METRIC=WEIGHT; or a welfare function of what stakeholders received:"
+    " nash, max-min, gini, utilitarian, parity, alpha:ALPHA, or one of a component, such as"
+    " nash:COMPONENT. It is assessed at the end, or after steps with anytime:, periodic:STEPS: or"
+    " past-discounted:SHARE: before it."
+)
+MEMORY_HELP = (
+    "Memory to add to the observations: one of the environment's (see its card), or full:COMPONENT,"
+    " min:COMPONENT, recent:STEPS, past-discounted:SHARE, rate:NUMERATOR/DENOMINATOR,"
+    " automaton:rounds, automaton:differences:NUMBER, automaton:FILE.json."
+)
 _METAVARS = {int: "INT", float: "NUMBER", str: "NAME"}
 
 

@@ -44,8 +44,8 @@ def scheme_flag() -> Any:
     """Declare `--scheme`, for commands that score policies."""
     return flag(
         (),
-        "Add a fairness scheme to score policies by: nash, max-min, gini or alpha:ALPHA, with"
-        " :COMPONENT if the environment has several (as in train --objective).",
+        "Add a fairness scheme to score policies by, such as nash, parity:COMPONENT or"
+        " anytime:max-min (as in train --objective).",
         metavar="NAME",
     )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgym.cli.common import plain, resumable
+from fairgym.cli.help_texts import MEMORY_HELP, OBJECTIVE_HELP
 from fairgym.cli.output import LOG, LOG_HELP
 from fairgym.cli.pairs import Pairs, changed_by, describe_elements
 from fairgym.cli.parsing import Parser, add_environment, flag, flag_of, peek
@@ -23,8 +24,9 @@ from fairgym.config.settings import (
     environment_settings,
     fields_of,
 )
-from fairgym.config.text import by_field, read_seeds
+from fairgym.config.text import by_field, read_seeds, slug_of
 from fairgym.core import FairgymError, ParamInfo
+from fairgym.fairness.named_memories import short
 from fairgym.training.folder import RunFolder, run_folders
 from fairgym.training.tensorboard import also_logged, log_folder
 from fairgym.utils import make
@@ -40,17 +42,8 @@ class Common:
     """Flags of every training run."""
 
     algorithm: str = flag("f-macem", "Algorithm that trains; fairgym list names all.")
-    objective: str = flag(
-        "",
-        "What the trained agents maximise (docs/objectives.md): uniform, direct, direct-fair,"
-        " direct-fair-rate, half-direct, published, frontier:LAMBDA; own, the terms that concern"
-        " each agent;"
-        " METRIC=WEIGHT,METRIC=WEIGHT; or a welfare function of what stakeholders received: nash,"
-        " max-min, gini, alpha:ALPHA, or one of a component, such as nash:COMPONENT.",
-    )
-    memory: str = flag(
-        "none", "Memory of the environment to add to the observations (see its card)."
-    )
+    objective: str = flag("", OBJECTIVE_HELP)
+    memory: str = flag("none", MEMORY_HELP, metavar="NAME")
     seed: int | None = flag(None, "Random seed of the run.")
     seeds: str | None = flag(
         None,
@@ -192,7 +185,8 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         **pairs,
     )
     parts = [config.environment, config.algorithm, objective_slug(config.objective)]
-    name = "-".join([*parts, config.memory] if config.memory else parts)
+    memory = slug_of(short(config.memory))
+    name = "-".join([*parts, memory] if memory else parts)
     out = Path("runs") / name
     if given.out is not None:
         require_path(given.out, "out")

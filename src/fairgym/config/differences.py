@@ -12,6 +12,7 @@ from fairgym.config.plain import further_data, objective_text
 from fairgym.config.run_config import RunConfig
 from fairgym.config.settings import ALGORITHM
 from fairgym.core import FairgymError
+from fairgym.fairness.named_memories import short
 
 # May differ between runs of one configuration: seed, place, machine and date.
 INCIDENTAL = frozenset({"seed", "seeds", "out", "folder", "provenance", "resume", "overwrite"})
@@ -88,7 +89,7 @@ def labels_of(flat: Sequence[Mapping[str, object]]) -> list[str]:
 def _words(key: str, value: object) -> str:
     section, _, name = key.rpartition(".")
     if key == "memory":
-        return f"memory {value}" if value else "no memory"
+        return f"memory {short(value)}" if value else "no memory"
     if section == "fixed":
         return f"{words(name)} {'trained' if value is None else f'fixed at {plain(value)}'}"
     if section == "bounds":

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import jax.numpy as jnp
 import numpy as np
 
+from fairgym.algorithms import algorithms
 from fairgym.config.settings import PARAMS, PLAIN, Setting, algorithm_settings, environment_settings
 from fairgym.config.text import split_list, split_pair
 from fairgym.core import Environment, FairgymError, Params
@@ -169,11 +170,10 @@ def settings_of(
     """
     if not isinstance(algorithm, str):
         raise FairgymError(f"algorithm must be a name, got {algorithm!r}")
-    return [
-        *environment_settings(environment),
-        *algorithm_settings(algorithm),
-        *params_settings(make(environment, **(arguments or {}))),
-    ]
+    settings = environment_settings(environment)
+    algorithms.get(algorithm)  # an unknown name is told first
+    env = make(environment, **(arguments or {}))
+    return [*settings, *algorithm_settings(algorithm, env), *params_settings(env)]
 
 
 def with_params(env: Environment, params: P, changes: Iterable[tuple[str, object]]) -> P:

@@ -18,14 +18,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairgym.config.settings import check_kind, describe_kind, field_types
-from fairgym.config.text import split_list, split_pair
+from fairgym.config.text import slug_of, split_list, split_pair
 from fairgym.core import Environment, FairgymError
 from fairgym.core.errors import is_number
 from fairgym.fairness import Metric, Rate, metric_classes
 from fairgym.fairness.metrics import rates_of
 from fairgym.fairness.objective import Objective
 from fairgym.fairness.schemes import Scheme
-from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.fairness.welfare import welfare_scheme
+from fairgym.fairness.welfare_names import is_welfare
 from fairgym.utils.changes import read_number, unknown
 
 WEIGHTS, METRICS, TYPE = "weights", "metrics", "type"
@@ -338,7 +339,7 @@ def parse_objective(text: str) -> str | dict[str, float]:
 
 def objective_slug(given: object) -> str:
     """Return an objective for a folder name: its name, or "weighted"."""
-    return given.replace(":", "-") if isinstance(given, str) else "weighted"
+    return slug_of(given) if isinstance(given, str) else "weighted"
 
 
 def _short(value: object) -> str:

@@ -33,7 +33,7 @@ from fairgym.config.settings import (
 )
 from fairgym.config.text import by_field, field_name
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params
-from fairgym.fairness import Metric, Objective, metric_classes
+from fairgym.fairness import Metric, Objective, metric_classes, named_memories
 from fairgym.fairness.measuring import measuring
 from fairgym.fairness.weights import OWN, named_by_agent
 from fairgym.policies import fixed_policies
@@ -87,7 +87,8 @@ class RunConfig:
         fixed: Policies of agents that are not trained, as `fairgym.policies.fixed_policies` takes
             them: agent -> "random", the name of a rule or option, a rule "module:function", a
             number, one number per element of the action, or numbers by element.
-        memory: Name of a memory of the environment to add to the observations; "" for none.
+        memory: Name of a memory to add to the observations, as `fairgym.make` takes it; "" for
+            none. Instead of the file of an automaton, its content is kept.
         seed: Random seed of the run.
 
     Examples:
@@ -115,6 +116,8 @@ class RunConfig:
         """Turn objectives into plain data, and check the types of the fields."""
         if self.memory == NO_MEMORY:
             object.__setattr__(self, "memory", "")
+        if isinstance(self.memory, str):
+            object.__setattr__(self, "memory", named_memories.stored(self.memory))
         object.__setattr__(self, "objective", self._plain(self.objective))
         if isinstance(self.objectives, Mapping):
             own = {agent: self._plain(objective) for agent, objective in self.objectives.items()}
@@ -188,12 +191,13 @@ class RunConfig:
         env = make(self.environment, memory=self.memory, **arguments)
         params = with_params(env, env.default_params, self.params.items())
         cls = algorithms.get(self.algorithm)
-        hyperparameters = algorithm_settings(self.algorithm)
+        hyperparameters = algorithm_settings(self.algorithm, env)
         known = [setting.name for setting in hyperparameters]
         for name in self.algorithm_args:
             if name not in known:
                 raise _unknown_key(name, known, ALGORITHM)
-        algorithm = cls(**checked(hyperparameters, self.algorithm_args))
+        declared = env.spec.hyperparameters.get(self.algorithm, {})
+        algorithm = cls(**{**declared, **checked(hyperparameters, self.algorithm_args)})
         fixed = fixed_policies(env, self.fixed)
         trained = [agent for agent in env.agents if agent not in fixed]
         if not trained:

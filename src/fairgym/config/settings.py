@@ -15,7 +15,7 @@ from typing import Any
 
 from fairgym.algorithms import algorithms
 from fairgym.config.text import split_list
-from fairgym.core import FairgymError, ParamInfo, params_info
+from fairgym.core import Environment, FairgymError, ParamInfo, params_info
 from fairgym.utils.changes import is_percentage, read_number
 from fairgym.utils.plugins import reason_of
 from fairgym.utils.registry import environments
@@ -146,9 +146,21 @@ def environment_settings(name: str) -> list[Setting]:
     return fields_of(environments.get(name), ENVIRONMENT)
 
 
-def algorithm_settings(name: str) -> list[Setting]:
-    """Return the hyperparameters of an algorithm."""
-    return fields_of(algorithms.get(name), ALGORITHM)
+def algorithm_settings(name: str, env: Environment | None = None) -> list[Setting]:
+    """Return the hyperparameters of an algorithm.
+
+    Args:
+        name: Name of the algorithm.
+        env: Environment whose hyperparameters are the defaults where it declares some
+            (`EnvironmentSpec.hyperparameters`); None for the algorithm's own.
+    """
+    declared = {} if env is None else env.spec.hyperparameters.get(name, {})
+    return [
+        dataclasses.replace(setting, default=declared[setting.name])
+        if setting.name in declared
+        else setting
+        for setting in fields_of(algorithms.get(name), ALGORITHM)
+    ]
 
 
 def algorithms_with(name: str) -> list[str]:

@@ -106,3 +106,8 @@ def read_pairs(name: str, takes: str, given: Sequence[str]) -> tuple[tuple[str, 
             raise FairgymError(f"{flag} must have each name once, got {key} twice")
         pairs[slug(key)] = key, value
     return tuple(pairs.values())
+
+
+def slug_of(name: str) -> str:
+    """Return a name with its colons and slashes replaced, for a folder."""
+    return name.replace(":", "-").replace("/", "-")

@@ -206,6 +206,8 @@ class EnvironmentSpec:
             (estimated from the last steps).
         memories: Memories by name that a run may add to the state (`fairgym.wrappers.augmented`).
         published: Weights of the published objective, over metrics and schemes by name.
+        hyperparameters: Published hyperparameters of learners in this system: name of the algorithm
+            -> values that differ from its defaults. Runs take them where they are given no others.
         default_objective: Name of the objective of runs that do not name one
             (`fairgym.fairness.Objective.named`).
         benefit: Component that measures what each stakeholder received; the default for welfare
@@ -251,6 +253,7 @@ class EnvironmentSpec:
     measures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     memories: Mapping[str, Memory] = dataclasses.field(default_factory=dict)
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    hyperparameters: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     default_objective: str = "uniform"
     benefit: str = ""
     baselines: Mapping[str, Mapping[str, object]] = dataclasses.field(default_factory=dict)

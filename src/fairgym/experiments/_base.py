@@ -38,6 +38,7 @@ _WORDS = {
     "steps": "{} steps per epoch",
     "held_out": "{} held-out episodes for each policy",
     "weights": "weights {}",
+    "tried": "{} tried settings of each learner",
     "replicates": "{} replicates of every case",
     "seeds": "{} seeds",  # last: the page appends the seeds themselves
 }
@@ -54,6 +55,7 @@ class Size:
         steps: Steps per training epoch.
         held_out: Number of held-out episodes in which each learned policy is measured.
         weights: Values of a weight; each value is one run.
+        tried: Number of settings that are tried for each learner.
         replicates: Replicates of each case of a simulation study.
         seeds: Number of seeds (0, 1, ...), or 0 if nothing is random.
     """
@@ -64,6 +66,7 @@ class Size:
     steps: int | None = None
     held_out: int | None = None
     weights: tuple[float, ...] | None = None
+    tried: int | None = None
     replicates: int | None = None
     seeds: int = 5
 
@@ -128,12 +131,14 @@ class Outcome:
         caption: Meaning of the figures' lines and bands.
         tables: Tables with intervals.
         checks: Checks of the claims.
+        files: Further files beside the page: name -> text.
     """
 
     figures: Mapping[str, Figure]
     caption: str
     tables: Sequence[Table]
     checks: Sequence[Check]
+    files: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def tally(self) -> Tally:
@@ -156,6 +161,7 @@ class Experiment(abc.ABC):
         criterion: How checks are decided, if not by intervals over seeds.
         sizes: Scale -> size. "paper" follows the paper where it gives the size, "quick" is short,
             and "large" exists where the number of people matters.
+        first_seed: First of the seeds, which are whole numbers in a row.
         following: Number of configurations that `then` adds, so that all runs can be counted in
             advance.
     """
@@ -165,6 +171,7 @@ class Experiment(abc.ABC):
     claim: ClassVar[str]
     criterion: ClassVar[str] = ""
     sizes: ClassVar[Mapping[str, Size]]
+    first_seed: ClassVar[int] = 0
     following: ClassVar[int] = 0
 
     def notes(self) -> str:
@@ -200,6 +207,10 @@ class Experiment(abc.ABC):
     @abc.abstractmethod
     def conclude(self, data: PyTree) -> Outcome:
         """Return figures, tables and checks."""
+
+    def seeds(self, size: Size) -> range:
+        """Return the seeds of a size."""
+        return range(self.first_seed, self.first_seed + size.seeds)
 
     def size(self, scale: str, seeds: int | None = None) -> Size:
         """Return the size of a scale, with another number of seeds if given.

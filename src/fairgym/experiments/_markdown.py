@@ -21,7 +21,8 @@ from fairgym.training.run import Run
 _OUTCOMES = (
     "A check holds if the whole 95% interval agrees with the claim. It is contradicted if the"
     " whole interval disagrees, and undecided otherwise. The verdict counts only predicted checks:"
-    " no choice was based on them. A calibrated check was known when a free parameter, or the"
+    " no choice was based on them. An own prediction is not a claim of the publication, and does"
+    " not count. A calibrated check was known when a free parameter, or the"
     " claim itself, was chosen. A check by construction cannot fail in practice. The estimate is"
     " the difference that the claim is about; a margin is the distance to the stated limit."
 )
@@ -141,7 +142,8 @@ def _facts(experiment: Experiment, making: Making) -> str:
     size = making.size
     lines = [f"{capital(cut_words(experiment, making))}."]
     if words := ", ".join(size.words()):
-        seeds = f" (0 to {size.seeds - 1})" if size.seeds else ""
+        seeds = experiment.seeds(size)
+        seeds = f" ({seeds[0]} to {seeds[-1]})" if seeds else ""
         lines.insert(0, f"Size: {words}{seeds}.")
     if making.runs:
         lines.append(

@@ -77,7 +77,9 @@ def reproduce(
     for name in dict.fromkeys(names):
         experiment = experiments.get(name)()
         size = experiment.size(scale, seeds)
-        todo.append((name, experiment, size, plan(experiment.grid(size), range(size.seeds), out)))
+        todo.append(
+            (name, experiment, size, plan(experiment.grid(size), experiment.seeds(size), out))
+        )
     every = unique(one for *_, planned in todo for several in planned.values() for one in several)
     _prepare(where)
     total = len(every) + sum(e.following * size.seeds for _, e, size, _ in todo)
@@ -90,14 +92,14 @@ def reproduce(
     for name, experiment, size, planned in todo:
         here = train(planned)  # skips runs that an earlier experiment has trained
         if here is not None:
-            more = train(plan(experiment.then(size, here), range(size.seeds), out))
+            more = train(plan(experiment.then(size, here), experiment.seeds(size), out))
             here = None if more is None else here | more
         if here is None:
             say(f"{name}: left out, as runs of it failed")
             continue
         began = time.perf_counter()
         say(f"{name}: measuring and plotting ...")
-        outcome = experiment.conclude(experiment.measure(size, here, range(size.seeds)))
+        outcome = experiment.conclude(experiment.measure(size, here, experiment.seeds(size)))
         runs = [run for several in here.values() for run in several]
         making = Making(
             name=name,
@@ -190,6 +192,8 @@ def _write(experiment: Experiment, outcome: Outcome, making: Making, where: Path
         files.append(where / "images" / name)
         write_whole(files[-1], png(figure, dpi=120))
         links[f"{experiment.title}, {ending}" if ending else experiment.title] = f"images/{name}"
+    for name, text in outcome.files.items():
+        write_whole(where / name, text.encode())
     page = where / f"{making.stem}.md"
     write_whole(page, page_text(experiment, outcome, making, links).encode())
     return Reproduced(making.name, outcome, page, tuple(files), cut_words(experiment, making))

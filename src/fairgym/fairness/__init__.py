@@ -23,19 +23,14 @@ from fairgym.fairness.disparities import (
     WorstGroup,
 )
 from fairgym.fairness.distances import Distance, LargestDeviation
-from fairgym.fairness.filters import Always, EachTime, Filter, When
+from fairgym.fairness.extended import Extended, StakeholderFirst, TimepointFirst, unfairness
+from fairgym.fairness.filters import Always, Counter, EachTime, Filter, When
 from fairgym.fairness.inequality import Atkinson, Gini, Theil
-from fairgym.fairness.memories import Counter, Full, Min, Recent, Reset, Status
+from fairgym.fairness.memories import Full, Min, Recent, Reset, Status
 from fairgym.fairness.metrics import Direct, Metric, Rate, metric_classes
 from fairgym.fairness.objective import Objective
-from fairgym.fairness.schemes import (
-    Extended,
-    Scheme,
-    SchemeState,
-    StakeholderFirst,
-    TimepointFirst,
-    unfairness,
-)
+from fairgym.fairness.rates import RateSoFar
+from fairgym.fairness.schemes import Scheme, SchemeState
 from fairgym.fairness.tables import component_rows, periods
 from fairgym.fairness.windows import Windowed
 
@@ -67,6 +62,7 @@ __all__ = [
     "Nash",
     "Objective",
     "Rate",
+    "RateSoFar",
     "Rawlsian",
     "Recent",
     "RelaxedParity",

@@ -10,15 +10,16 @@ A letter of the alphabet A x S is an action and the state that it led to, number
 """
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from fairgym.core import Counts, FairgymError, check_shape
+from fairgym.core import Counts, Environment, FairgymError, Feature, check_shape
 
 Word = tuple[int, ...]
 LARGEST = 10_000
@@ -175,6 +176,17 @@ def _explored(
     most: int = LARGEST,
 ) -> dict[Any, Automaton]:
     """Return the reachable states as one automaton per value; they differ in what accepts."""
+    order, rows = _reached(start, step, alphabet, most)
+    accepting: dict[Any, list[int]] = {}
+    for number, state in enumerate(order):
+        accepting.setdefault(value(state), []).append(number)
+    return {v: Automaton(rows, 0, tuple(states)) for v, states in accepting.items()}
+
+
+def _reached(
+    start: Any, step: Callable[[Any, int], Any], alphabet: int, most: int = LARGEST
+) -> tuple[list[Any], tuple[tuple[int, ...], ...]]:
+    """Return the reachable states, and the number of the next one by state and letter."""
     number, order, rows = {start: 0}, [start], []
     for state in order:  # grows during the loop
         row = []
@@ -190,23 +202,41 @@ def _explored(
                 order.append(following)
             row.append(number[following])
         rows.append(tuple(row))
-    accepting: dict[Any, list[int]] = {}
-    for state in order:
-        accepting.setdefault(value(state), []).append(number[state])
-    return {v: Automaton(tuple(rows), 0, tuple(states)) for v, states in accepting.items()}
+    return order, tuple(rows)
+
+
+@dataclasses.dataclass(frozen=True)
+class Receiver:
+    """Letter of a step: the number of the stakeholder who received something.
+
+    If nobody did, it is the number of stakeholders.
+
+    Attributes:
+        component: Name of a component with one entry per stakeholder.
+    """
+
+    component: str
+
+    def __call__(self, components: Any) -> Int[Array, ""]:
+        """Return the letter."""
+        received = getattr(components, self.component) > 0
+        nobody = received.shape[0]
+        return jnp.where(jnp.any(received), jnp.argmax(received), nobody).astype(jnp.int32)
 
 
 @dataclasses.dataclass(frozen=True)
 class Product:
     """Product of automata, as a memory (theorem 5.4).
 
-    It remembers one state per automaton. U is the value of the automaton that accepts.
+    It remembers the number of the state that the automata are in together, among those that they
+    can reach. U is the value of the automaton that accepts. Agents can observe the number.
 
     Attributes:
-        automata: Automata.
+        automata: Automata, with the same alphabet.
         values: Status vector of each automaton.
-        letter: Function from components to the letter of a step. (The components of a step are a
-            function of the states before and after it and of the action.)
+        letter: Function from components to the letter of a step, such as `Receiver`. (The
+            components of a step are a function of the states before and after it and of the
+            action.)
     """
 
     automata: tuple[Automaton, ...]
@@ -229,31 +259,65 @@ class Product:
         values = tuple(tuple(float(u) for u in value) for value in automata)
         return cls(tuple(automata.values()), values, letter)
 
-    def initial(self, like: Counts) -> Int[Array, " automata"]:
-        """Return the start of each automaton."""
-        return jnp.asarray([one.start for one in self.automata], jnp.int32)
-
-    def update(
-        self, memory: Int[Array, " automata"], components: Counts
-    ) -> Int[Array, " automata"]:
-        """Return the next state of each automaton."""
-        largest = max(len(one.transitions) for one in self.automata)
-        letters = len(self.automata[0].transitions[0])
-        table = np.zeros((len(self.automata), largest, letters), np.int32)
-        for place, one in enumerate(self.automata):
-            table[place, : len(one.transitions)] = one.transitions
-        places = jnp.arange(len(self.automata))
-        return jnp.asarray(table)[places, memory, self.letter(components)]
-
-    def accepting(self, memory: Int[Array, " automata"]) -> Array:
-        """Return whether each automaton accepts the steps so far; exactly one does."""
-        return jnp.stack(
-            [
-                jnp.any(memory[place] == jnp.asarray(one.accepting or (-1,)))
-                for place, one in enumerate(self.automata)
-            ]
+    @functools.cached_property
+    def _joint(self) -> tuple[np.ndarray, np.ndarray]:
+        """Next state by joint state and letter, and which automata accept in each joint state."""
+        order, rows = _reached(
+            tuple(one.start for one in self.automata),
+            lambda states, letter: tuple(
+                one.transitions[state][letter]
+                for one, state in zip(self.automata, states, strict=True)
+            ),
+            min(len(one.transitions[0]) for one in self.automata),
         )
+        accepting = [
+            [state in one.accepting for one, state in zip(self.automata, states, strict=True)]
+            for states in order
+        ]
+        return np.array(rows, np.int32), np.array(accepting)
 
-    def status(self, memory: Int[Array, " automata"]) -> Float[Array, " stakeholders"]:
+    @property
+    def states(self) -> int:
+        """Number of joint states that can be reached."""
+        return len(self._joint[0])
+
+    def initial(self, like: Counts) -> Int[Array, ""]:
+        """Return the joint state at the start, 0."""
+        return jnp.int32(0)
+
+    def update(self, memory: Int[Array, ""], components: Counts) -> Int[Array, ""]:
+        """Return the next joint state."""
+        return jnp.asarray(self._joint[0])[memory, self.letter(components)]
+
+    def accepting(self, memory: Int[Array, ""]) -> Bool[Array, " automata"]:
+        """Return whether each automaton accepts the steps so far; exactly one does."""
+        return jnp.asarray(self._joint[1])[memory]
+
+    def status(self, memory: Int[Array, ""]) -> Float[Array, " stakeholders"]:
         """Return the value of the automaton that accepts."""
         return self.accepting(memory).astype(jnp.float32) @ jnp.asarray(self.values, jnp.float32)
+
+    def neighbours(
+        self, memory: Int[Array, ""], offsets: Sequence[float]
+    ) -> tuple[Int[Array, " others"], Bool[Array, " others"]]:
+        """Return all states as counterfactual memories, and a mask of those other than m.
+
+        Args:
+            memory: Memory m.
+            offsets: Not used: states have no order.
+        """
+        others = jnp.arange(self.states, dtype=jnp.int32)
+        return others, others != memory
+
+    # ---------------------------------------------------------------- for agents
+
+    def shown(self, memory: Int[Array, ""]) -> dict[str, Array]:
+        """Return the number of the joint state by its name."""
+        return {"automaton_state": memory.astype(jnp.float32)}
+
+    def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
+        """Return the declaration of one number of the context."""
+        last = float(max(self.states - 1, 1))
+        about = "state of the automata that remember the episode"
+        levels = max(self.states, 2)
+        return "", (Feature("automaton_state", 0.0, last, source=about, levels=levels),)

@@ -10,11 +10,13 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from fairgym.core import Components, Environment, FairgymError, Feature, Memory, check_shape
 from fairgym.core.errors import require_number
+from fairgym.core.sums import CompensatedSum, sum_compensated
 from fairgym.wrappers.augmented import PERSON
 
 # The last rows, and the index of the next one.
@@ -53,7 +55,7 @@ def entries(like: Components, component: str) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class _PerStakeholder:
-    """Base of memories that hold one number per stakeholder and can be observed.
+    """Base of memories that hold one sum per stakeholder and can be observed.
 
     If stakeholders are people, each person's row of an observation shows their number. Otherwise
     the context shows one number per stakeholder.
@@ -74,20 +76,18 @@ class _PerStakeholder:
         require_number("discount", self.discount, 0.0, 1.0)
         require_number("most", self.most, 0.0)
 
-    def initial(self, like: Components) -> Float[Array, " stakeholders"]:
+    def initial(self, like: Components) -> CompensatedSum:
         """Return zeros: nobody has received anything."""
-        return jnp.zeros_like(entries(like, self.component))
+        return CompensatedSum.of(jnp.zeros_like(entries(like, self.component)))
 
-    def _added(
-        self, memory: Float[Array, " stakeholders"], components: Components
-    ) -> Float[Array, " stakeholders"]:
+    def _added(self, memory: CompensatedSum, components: Components) -> CompensatedSum:
         """Return the discounted past plus the present: gamma_p U + u."""
-        past = memory if self.discount == 1.0 else self.discount * memory
-        return past + getattr(components, self.component)
+        past = memory if self.discount == 1.0 else memory.times(self.discount)
+        return past.plus(getattr(components, self.component))
 
-    def shown(self, memory: Float[Array, " stakeholders"]) -> dict[str, Array]:
-        """Return the memory by the name that its features begin with."""
-        return {f"remembered_{self.component}": memory}
+    def shown(self, memory: CompensatedSum) -> dict[str, Array]:
+        """Return the sums by the name that their features begin with."""
+        return {f"remembered_{self.component}": memory.value}
 
     def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
         """Return the axis along which `shown` is observed, and the features that declare it.
@@ -102,22 +102,10 @@ class _PerStakeholder:
         Raises:
             FairgymError: If the environment has no such component per stakeholder.
         """
-        info = stakeholder_component(env, self.component)
-        name, high, levels = f"remembered_{self.component}", self.most * env.horizon, 0
-        if self.discount < 1.0:
+        high, whole = self.most * env.horizon, self.discount == 1.0
+        if not whole:
             high = min(high, self.most / (1.0 - self.discount))
-        elif high == int(high):
-            levels = int(high) + 1
-
-        def feature(name: str, meaning: str) -> Feature:
-            return Feature(name, 0.0, float(high), info.unit, meaning, levels=levels)
-
-        if info.per == PERSON:
-            return PERSON, (feature(name, info.description),)
-        return "", tuple(
-            feature(f"{name}_{place}", f"{info.description}: {part}")
-            for place, part in enumerate(env.spec.parts_of(info.per))
-        )
+        return amounts_of(env, self.component, f"remembered_{self.component}", high, whole)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,19 +126,17 @@ class Full(_PerStakeholder):
         [0.0, 0.0]
     """
 
-    def update(
-        self, memory: Float[Array, " stakeholders"], components: Components
-    ) -> Float[Array, " stakeholders"]:
+    def update(self, memory: CompensatedSum, components: Components) -> CompensatedSum:
         """Return the sums after a step."""
         return self._added(memory, components)
 
-    def status(self, memory: Float[Array, " stakeholders"]) -> Float[Array, " stakeholders"]:
+    def status(self, memory: CompensatedSum) -> Float[Array, " stakeholders"]:
         """Return the sums."""
-        return memory
+        return memory.value
 
     def neighbours(
-        self, memory: Float[Array, " stakeholders"], offsets: Sequence[float]
-    ) -> tuple[Float[Array, "others stakeholders"], Bool[Array, " others"]]:
+        self, memory: CompensatedSum, offsets: Sequence[float]
+    ) -> tuple[CompensatedSum, Bool[Array, " others"]]:
         """Return counterfactual memories in which each stakeholder has an offset more.
 
         The paper uses the 2^n memories with offsets 1 and 2 (section 6.1, A.2).
@@ -160,19 +146,50 @@ class Full(_PerStakeholder):
             offsets: Offsets to add, in all combinations over the stakeholders.
 
         Returns:
-            `(memories, legal)`. `legal` is False for m itself and where an entry is below 0.
+            `(memories, legal)`, with a first axis over memories. `legal` is False for m itself and
+            where an entry is below 0.
 
         Raises:
-            FairgymError: If there are more than 4,096 memories.
+            FairgymError: If there are more than 4,096 memories; see `sample_neighbours`.
         """
-        size = memory.shape[0]
+        size = memory.total.shape[0]
         if len(offsets) ** size > MOST_NEIGHBOURS:
             raise FairgymError(
                 f"offsets must make at most {MOST_NEIGHBOURS:,} memories, got"
                 f" {len(offsets) ** size:,} ({len(offsets)} offsets for {size} stakeholders)"
             )
-        others = memory + jnp.asarray(list(itertools.product(offsets, repeat=size)), memory.dtype)
-        return others, jnp.all(others >= 0.0, axis=1) & jnp.any(others != memory, axis=1)
+        every = list(itertools.product(offsets, repeat=size))
+        return _shifted(memory, jnp.asarray(every, memory.total.dtype))
+
+    def sample_neighbours(
+        self, memory: CompensatedSum, offsets: Sequence[float], key: PRNGKeyArray, count: int
+    ) -> tuple[CompensatedSum, Bool[Array, " others"]]:
+        """Return counterfactual memories with a random offset for each stakeholder.
+
+        For many stakeholders, whose combinations cannot be listed. Each memory is drawn by itself,
+        so that one may occur twice.
+
+        Args:
+            memory: Memory m.
+            offsets: Offsets to draw from, all with the same probability.
+            key: A JAX key.
+            count: Number of memories.
+
+        Returns:
+            As `neighbours`.
+        """
+        shape = (count, memory.total.shape[0])
+        given = jnp.asarray(offsets, memory.total.dtype)
+        return _shifted(memory, jax.random.choice(key, given, shape))
+
+
+def _shifted(
+    memory: CompensatedSum, offsets: Float[Array, "others stakeholders"]
+) -> tuple[CompensatedSum, Bool[Array, " others"]]:
+    """Return memories with offsets added, and whether each is legal."""
+    others = memory.plus(offsets)
+    there = jnp.all(others.value >= 0.0, axis=1)
+    return others, there & jnp.any(others.value != memory.value, axis=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,20 +200,19 @@ class Min(_PerStakeholder):
     that of U only if it ignores equal amounts for all, as `RelaxedParity` does.
     """
 
-    def update(
-        self, memory: Float[Array, " stakeholders"], components: Components
-    ) -> Float[Array, " stakeholders"]:
+    def update(self, memory: CompensatedSum, components: Components) -> CompensatedSum:
         """Return the sums after a step, minus the smallest."""
         added = self._added(memory, components)
-        return added - jnp.min(added)
+        least = jnp.argmin(added.value)
+        return added.plus(-added.total[least]).plus(-added.lost[least])
 
-    def status(self, memory: Float[Array, " stakeholders"]) -> Float[Array, " stakeholders"]:
+    def status(self, memory: CompensatedSum) -> Float[Array, " stakeholders"]:
         """Return the differences."""
-        return memory
+        return memory.value
 
     def neighbours(
-        self, memory: Float[Array, " stakeholders"], offsets: Sequence[float]
-    ) -> tuple[Float[Array, "others stakeholders"], Bool[Array, " others"]]:
+        self, memory: CompensatedSum, offsets: Sequence[float]
+    ) -> tuple[CompensatedSum, Bool[Array, " others"]]:
         """Return counterfactual memories in which the first largest entry has an offset more.
 
         For two stakeholders, <0, x> has the neighbours <0, x + offset> (section A.4.2: offsets 1
@@ -207,12 +223,13 @@ class Min(_PerStakeholder):
             offsets: Offsets to add to its largest entry.
 
         Returns:
-            `(memories, legal)`. `legal` is False for m itself and where the entry is below 0.
+            `(memories, legal)`, with a first axis over memories. `legal` is False for m itself and
+            where the entry is below 0.
         """
-        largest = jnp.arange(memory.shape[0]) == jnp.argmax(memory)
-        steps = jnp.asarray(offsets, memory.dtype)
-        others = memory + steps[:, None] * largest
-        return others, jnp.all(others >= 0.0, axis=1) & (steps != 0.0)
+        largest = jnp.arange(memory.total.shape[0]) == jnp.argmax(memory.value)
+        steps = jnp.asarray(offsets, memory.total.dtype)
+        others = memory.plus(steps[:, None] * largest)
+        return others, jnp.all(others.value >= 0.0, axis=1) & (steps != 0.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,12 +239,11 @@ class Reset(_PerStakeholder):
     This is a memory for agents, not a status: it does not keep how often it restarted.
     """
 
-    def update(
-        self, memory: Float[Array, " stakeholders"], components: Components
-    ) -> Float[Array, " stakeholders"]:
+    def update(self, memory: CompensatedSum, components: Components) -> CompensatedSum:
         """Return the sums after a step, or zeros if they are all equal."""
         added = self._added(memory, components)
-        return jnp.where(jnp.all(added == added[0]), 0.0, added)
+        anew = jnp.all(added.value == added.value[0])
+        return jax.tree.map(lambda x: jnp.where(anew, 0.0, x), added)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -237,14 +253,17 @@ class Recent:
     Attributes:
         component: Name of the component.
         steps: Number of steps that are remembered.
+        most: As for `Full`.
     """
 
     component: str
     steps: int
+    most: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check the number of steps."""
+        """Check the numbers."""
         check_shape("steps", self.steps, 1, LARGEST_PERIOD)
+        require_number("most", self.most, 0.0)
 
     def initial(self, like: Components) -> Rows:
         """Return rows of zeros, and the index of the next row."""
@@ -261,55 +280,27 @@ class Recent:
         return rows.at[place].set(getattr(components, self.component)), (place + 1) % self.steps
 
     def status(self, memory: Rows) -> Float[Array, " stakeholders"]:
-        """Return the sums over the remembered steps; they are exact for counts."""
-        return jnp.sum(memory[0], axis=0)
+        """Return the sums over the remembered steps."""
+        return sum_compensated(memory[0]).value
 
+    def shown(self, memory: Rows) -> dict[str, Array]:
+        """Return the sums by the name that their features begin with.
 
-@dataclasses.dataclass(frozen=True)
-class Counter:
-    """Number of steps modulo a period.
-
-    As the filter B of periodic fairness it passes after every `period` steps. An episode of T
-    steps then has floor(T / period) assessments (Alamdari et al. 2024, definition 4.2). B is
-    Markovian in this memory (section 5.3).
-
-    Attributes:
-        period: Number of steps between assessments.
-    """
-
-    period: int
-
-    def __post_init__(self) -> None:
-        """Check the period."""
-        check_shape("period", self.period, 1, LARGEST_PERIOD)
-
-    def initial(self, like: Components) -> Int[Array, ""]:
-        """Return 0 steps."""
-        return jnp.int32(0)
-
-    def update(self, memory: Int[Array, ""], components: Components) -> Int[Array, ""]:
-        """Return one step more."""
-        return (memory + 1) % self.period
-
-    def passes(self, memory: Int[Array, ""]) -> Bool[Array, ""]:
-        """Return whether a period has just ended."""
-        return memory == 0
-
-    def shown(self, memory: Int[Array, ""]) -> dict[str, Array]:
-        """Return the number of steps by its name."""
-        return {"steps_in_period": memory.astype(jnp.float32)}
+        The sums are all that agents see; when each amount leaves the window they do not.
+        """
+        return {f"recent_{self.component}": self.status(memory)}
 
     def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
-        """Return the declaration of one number of the context."""
-        return "", (
-            Feature(
-                "steps_in_period",
-                0.0,
-                float(max(self.period - 1, 1)),
-                env.spec.time_unit,
-                levels=max(self.period, 2),
-            ),
-        )
+        """Return the axis along which `shown` is observed, and the features that declare it.
+
+        Args:
+            env: Environment that emits the component.
+
+        Raises:
+            FairgymError: If the environment has no such component per stakeholder.
+        """
+        high = self.most * min(self.steps, env.horizon)
+        return amounts_of(env, self.component, f"recent_{self.component}", high, True)
 
 
 def stakeholder_component(env: Environment, component: str) -> Any:
@@ -325,3 +316,32 @@ def stakeholder_component(env: Environment, component: str) -> Any:
             f" {', '.join(per)}), got {component!r}"
         )
     return env.spec.component_info[component]
+
+
+def amounts_of(
+    env: Environment, component: str, name: str, high: float, whole: bool
+) -> tuple[str, tuple[Feature, ...]]:
+    """Return the declaration of an amount of a component for each stakeholder.
+
+    Args:
+        env: Environment that emits the component.
+        component: Its name.
+        name: Name of the feature of each person, or the beginning of the names in the context.
+        high: Largest amount.
+        whole: Whether amounts are whole numbers if the largest is one.
+
+    Raises:
+        FairgymError: If the environment has no such component per stakeholder.
+    """
+    info = stakeholder_component(env, component)
+    levels = int(high) + 1 if whole and high == int(high) else 0
+
+    def feature(name: str, meaning: str) -> Feature:
+        return Feature(name, 0.0, float(high), info.unit, meaning, levels=levels)
+
+    if info.per == PERSON:
+        return PERSON, (feature(name, info.description),)
+    return "", tuple(
+        feature(f"{name}_{place}", f"{info.description}: {part}")
+        for place, part in enumerate(env.spec.parts_of(info.per))
+    )

@@ -14,7 +14,8 @@ from fairgym.core.errors import is_number
 from fairgym.fairness import weights as _weights
 from fairgym.fairness.metrics import Metric
 from fairgym.fairness.schemes import Scheme
-from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.fairness.welfare import welfare_scheme
+from fairgym.fairness.welfare_names import is_welfare
 from fairgym.utils.changes import unknown
 
 

@@ -7,7 +7,7 @@ score the components that a rollout returned, and score a table of logged decisi
 
 import dataclasses
 import functools
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,101 +16,18 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from fairgym.core import Components, FairgymError, Struct
 from fairgym.core.errors import is_number
-from fairgym.fairness.aggregations import Aggregation, Last, Sum, Temporal, add_exactly
-from fairgym.fairness.filters import Always, Filter
-from fairgym.fairness.memories import Counter, Status
+from fairgym.fairness.aggregations import Aggregation, Last, Temporal
+from fairgym.fairness.extended import (
+    PLAIN_SUM,
+    Extended,
+    StakeholderFirst,
+    TimepointFirst,
+    require,
+)
+from fairgym.fairness.filters import Always, Counter, Filter
+from fairgym.fairness.memories import Status
 
 _EVERY_STEP = Always()
-_PLAIN_SUM = Sum()
-
-
-def unfairness(status: Float[Array, " stakeholders"]) -> Float[Array, " stakeholders"]:
-    """Return the unfairness to each stakeholder, U_i - mean(U) (definitions 4.10 and 4.11).
-
-    It is below 0 where a stakeholder is treated unfairly, and above 0 where they are favoured.
-    """
-    return status - jnp.mean(status)
-
-
-@runtime_checkable
-class Extended(Protocol):
-    """W_ex as a fold over the status vectors of the assessments."""
-
-    def initial(self, stakeholders: int) -> PyTree:
-        """Return the fold before any assessment."""
-        ...
-
-    def update(
-        self, memory: PyTree, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
-    ) -> PyTree:
-        """Return the fold after a step; its status is an assessment only if it counts."""
-        ...
-
-    def score(self, memory: PyTree) -> Float[Array, ""]:
-        """Return the aggregate so far; 0 before the first assessment."""
-        ...
-
-
-@dataclasses.dataclass(frozen=True)
-class TimepointFirst:
-    """W_temporal(W(u_1), ..., W(u_k)): over stakeholders, then over time (definition 4.9).
-
-    Attributes:
-        aggregation: W.
-        temporal: W_temporal.
-    """
-
-    aggregation: Aggregation
-    temporal: Temporal = _PLAIN_SUM
-
-    def __post_init__(self) -> None:
-        """Check the types of both parts."""
-        _require("aggregation", self.aggregation, Aggregation, "a function of a status vector")
-        _require("temporal", self.temporal, Temporal, "a fold, such as Sum(), Last(), Mean()")
-
-    def initial(self, stakeholders: int) -> PyTree:
-        """Return the fold over time before any assessment."""
-        return self.temporal.initial()
-
-    def update(
-        self, memory: PyTree, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
-    ) -> PyTree:
-        """Return the fold over time after a step."""
-        return self.temporal.update(memory, self.aggregation(status), counts)
-
-    def score(self, memory: PyTree) -> Float[Array, ""]:
-        """Return the aggregate over time."""
-        return self.temporal.score(memory)
-
-
-@dataclasses.dataclass(frozen=True)
-class StakeholderFirst:
-    """Minus the sum over stakeholders of their squared overall unfairness (section 4.2.1).
-
-    Overall unfairness to a stakeholder is the sum of `unfairness` over the assessments (definition
-    4.11). Unfairness to them now and in their favour later cancel out.
-    """
-
-    def initial(self, stakeholders: int) -> dict[str, Array]:
-        """Return zero unfairness to everybody."""
-        return {"total": jnp.zeros((stakeholders,)), "lost": jnp.zeros((stakeholders,))}
-
-    def update(
-        self,
-        memory: dict[str, Array],
-        status: Float[Array, " stakeholders"],
-        counts: Bool[Array, ""],
-    ) -> dict[str, Array]:
-        """Return the sums after a step."""
-        return add_exactly(memory, jnp.where(counts, unfairness(status), 0.0))
-
-    def overall(self, memory: dict[str, Array]) -> Float[Array, " stakeholders"]:
-        """Return the overall unfairness to each stakeholder so far."""
-        return memory["total"] + memory["lost"]
-
-    def score(self, memory: dict[str, Array]) -> Float[Array, ""]:
-        """Return minus the sum of squares."""
-        return 0.0 - jnp.sum(self.overall(memory) ** 2)
 
 
 class SchemeState(Struct):
@@ -158,9 +75,9 @@ class Scheme:
 
     def __post_init__(self) -> None:
         """Check the type of each part."""
-        _require("status", self.status, Status, "a memory with a status, such as Full(component)")
-        _require("extended", self.extended, Extended, "TimepointFirst(...) or StakeholderFirst()")
-        _require("when", self.when, Filter, "a filter, such as Always() or Counter(12)")
+        require("status", self.status, Status, "a memory with a status, such as Full(component)")
+        require("extended", self.extended, Extended, "TimepointFirst(...) or StakeholderFirst()")
+        require("when", self.when, Filter, "a filter, such as Always() or Counter(12)")
         if not is_number(self.normaliser) or self.normaliser <= 0:
             raise FairgymError(
                 f"normaliser of a scheme must be a number above 0, got {self.normaliser!r}"
@@ -175,21 +92,21 @@ class Scheme:
 
     @classmethod
     def periodic(
-        cls, status: Status, aggregation: Aggregation, period: int, temporal: Temporal = _PLAIN_SUM
+        cls, status: Status, aggregation: Aggregation, period: int, temporal: Temporal = PLAIN_SUM
     ) -> "Scheme":
         """Make a scheme of periodic fairness: W(U) after every `period` steps (definition 4.2)."""
         return cls(status, TimepointFirst(aggregation, temporal), Counter(period))
 
     @classmethod
     def anytime(
-        cls, status: Status, aggregation: Aggregation, temporal: Temporal = _PLAIN_SUM
+        cls, status: Status, aggregation: Aggregation, temporal: Temporal = PLAIN_SUM
     ) -> "Scheme":
         """Make a scheme of anytime fairness: W(U) after every step (definition 4.3)."""
         return cls(status, TimepointFirst(aggregation, temporal))
 
     @classmethod
     def bounded(
-        cls, status: Status, aggregation: Aggregation, when: Filter, temporal: Temporal = _PLAIN_SUM
+        cls, status: Status, aggregation: Aggregation, when: Filter, temporal: Temporal = PLAIN_SUM
     ) -> "Scheme":
         """Make a scheme of bounded fairness: W(U) after steps that a filter passes (def. 4.4)."""
         return cls(status, TimepointFirst(aggregation, temporal), when)
@@ -242,7 +159,7 @@ class Scheme:
         includes the memory that determines U and B.
         """
         extended = self.extended
-        return isinstance(extended, TimepointFirst) and extended.temporal == _PLAIN_SUM
+        return isinstance(extended, TimepointFirst) and extended.temporal == PLAIN_SUM
 
     def reward(
         self, status: Float[Array, " stakeholders"], counts: Bool[Array, ""]
@@ -292,10 +209,7 @@ class Scheme:
         Raises:
             FairgymError: If the trace has no rows, or a component is missing.
         """
-        rows = jax.tree.leaves(trace)[0].shape[0]
-        if not rows:
-            raise FairgymError("the trace must have one or more rows, got none")
-        scores, _ = self.course(trace, jnp.asarray(rows if length is None else length))
+        scores, _ = self.course(trace, _length(trace, length))
         return scores[-1], scores
 
     @functools.partial(jax.jit, static_argnums=0)  # equal schemes are compiled once
@@ -319,8 +233,67 @@ class Scheme:
         start = self.initial(jax.tree.map(lambda x: x[0], trace))
         return lax.scan(step, start, (trace, jnp.arange(rows)))[1]
 
+    # ---------------------------------------------------------------- who is treated unfairly
 
-def _require(what: str, value: Any, protocol: Any, takes: str) -> None:
-    """Raise a FairgymError unless the value follows the protocol and is not a class."""
-    if isinstance(value, type) or not isinstance(value, protocol):
-        raise FairgymError(f"{what} must be {takes}, got {value!r}")
+    def status_over_time(
+        self, trace: PyTree, length: int | Int[Array, ""] | None = None
+    ) -> Float[Array, "steps stakeholders"]:
+        """Return the status vector U after each row of a trace; after its end it stays the same.
+
+        `unfairness` of it is the unfairness to each stakeholder at each time (definition 4.10).
+
+        Args:
+            trace: As for `of_trace`.
+            length: As for `of_trace`.
+
+        Raises:
+            FairgymError: As for `of_trace`.
+        """
+        return self.course(trace, _length(trace, length))[1]
+
+    def overall_unfairness(
+        self, trace: PyTree, length: int | Int[Array, ""] | None = None
+    ) -> Float[Array, " stakeholders"]:
+        """Return the overall unfairness to each stakeholder (definition 4.11).
+
+        It is the sum of U_i - mean(U) over the assessments, whatever W_ex is. Below 0, a
+        stakeholder is treated unfairly overall; unfairness now and favour later cancel out.
+
+        Args:
+            trace: As for `of_trace`.
+            length: As for `of_trace`.
+
+        Raises:
+            FairgymError: As for `of_trace`.
+        """
+        by_stakeholder = dataclasses.replace(self, extended=StakeholderFirst())
+        last = by_stakeholder.after(trace, _length(trace, length))
+        return StakeholderFirst().overall(last.extended)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def after(self, trace: PyTree, length: Int[Array, ""]) -> SchemeState:
+        """Return the state after a trace.
+
+        Args:
+            trace: As for `of_trace`, with one row or more.
+            length: Number of steps made.
+        """
+
+        def step(scheme_state: SchemeState, row: PyTree) -> tuple[SchemeState, None]:
+            components, number = row
+            after = self.update(scheme_state, components)
+            return jax.tree.map(
+                lambda a, b: jnp.where(number < length, a, b), after, scheme_state
+            ), None
+
+        rows = jax.tree.leaves(trace)[0].shape[0]
+        start = self.initial(jax.tree.map(lambda x: x[0], trace))
+        return lax.scan(step, start, (trace, jnp.arange(rows)))[0]
+
+
+def _length(trace: PyTree, length: int | Int[Array, ""] | None) -> Int[Array, ""]:
+    """Return the number of steps of a trace, which must have rows."""
+    rows = jax.tree.leaves(trace)[0].shape[0]
+    if not rows:
+        raise FairgymError("the trace must have one or more rows, got none")
+    return jnp.asarray(rows if length is None else length)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairgym.core import Environment, FairgymError
 from fairgym.fairness.metrics import Kind, Metric, components_of
-from fairgym.fairness.welfare import TAKES, is_welfare
+from fairgym.fairness.welfare_names import NAMES, TAKES, is_welfare
 from fairgym.utils.changes import did_you_mean
 
 FRONTIER = "frontier"
@@ -38,7 +38,7 @@ def named_weights(env: Environment, name: str) -> dict[str, float]:
     if is_welfare(name):
         return {name: 1.0}
     names = (*KINDS, HALF_DIRECT, PUBLISHED)
-    if hint := did_you_mean(name, (*names, "nash", "max-min", "gini")):
+    if hint := did_you_mean(name, (*names, *NAMES)):
         raise FairgymError(f"unknown objective {name!r}{hint}")
     kind, _, rest = name.partition(":")
     if kind == OWN and rest in env.agents:

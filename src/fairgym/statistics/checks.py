@@ -8,8 +8,8 @@ from typing import Literal
 from fairgym.statistics.comparisons import paired_test
 from fairgym.statistics.intervals import Numbers, mean_interval
 
-Kind = Literal["predicted", "calibrated", "by construction"]
-KINDS: tuple[Kind, ...] = ("predicted", "calibrated", "by construction")
+Kind = Literal["predicted", "own prediction", "calibrated", "by construction"]
+KINDS: tuple[Kind, ...] = ("predicted", "own prediction", "calibrated", "by construction")
 # Share of two-sided 95% intervals that lie entirely above the true number.
 CHANCE = 0.025
 
@@ -25,7 +25,8 @@ class Check:
         high: Upper limit of the interval. The interval of an exact number has no width.
         lowest: Limit that the number is claimed to exceed.
         highest: Limit that the number is claimed not to reach.
-        kind: "predicted" if nothing was chosen to make it hold; "calibrated" if an unpublished
+        kind: "predicted" if nothing was chosen to make it hold; "own prediction" if this also
+            holds, but the claim is not that of the publication; "calibrated" if an unpublished
             number, or the claim itself, was chosen with it in view; "by construction" if it
             cannot fail in practice.
         detail: Further results of the test, such as a p-value.
@@ -122,7 +123,7 @@ class Tally(Counter[tuple[str, str]]):
 
         For example "5 of 6 predicted checks hold, 1 undecided; not counted: 2 calibrated".
         """
-        others = ", ".join(f"{self.of(kind)} {kind}" for kind in KINDS[1:] if self.of(kind))
+        others = ", ".join(self._told(kind) for kind in KINDS[1:] if self.of(kind))
         if not (predicted := self.of("predicted")):
             return f"checks: {others}" if others else "no checks"
         found = f"{self['predicted', 'holds']} of {predicted} predicted checks hold"
@@ -130,6 +131,13 @@ class Tally(Counter[tuple[str, str]]):
             if number := self["predicted", outcome]:
                 found += f", {number} {outcome}"
         return f"{found}; not counted: {others}" if others else found
+
+    def _told(self, kind: Kind) -> str:
+        """Return the number of checks of a kind, for our own predictions with those that hold."""
+        number = self.of(kind)
+        if kind != "own prediction":
+            return f"{number} {kind}"
+        return f"{number} {kind}{'s' * (number > 1)} ({self[kind, 'holds']} of them hold)"
 
     @property
     def chance_words(self) -> str:

@@ -14,7 +14,9 @@ import numpy as np
 from fairgym.config.differences import LONGEST, flatten, labels_of
 from fairgym.config.plain import objective_slug, objective_text
 from fairgym.config.run_config import RunConfig
+from fairgym.config.text import slug_of
 from fairgym.core import FairgymError
+from fairgym.fairness.named_memories import short
 from fairgym.training.folder import RunFolder, seed_folder
 from fairgym.training.loop import Progress, train
 from fairgym.training.provenance import needed_modules
@@ -185,7 +187,7 @@ def folder_name(config: RunConfig) -> str:
     content.pop("seed")
     text = json.dumps(content, sort_keys=True)
     parts = [config.environment, config.algorithm, objective_slug(config.objective)]
-    parts += [config.memory] if config.memory else []
+    parts += [slug_of(short(config.memory))] if config.memory else []
     if config.fixed:
         parts += ["only", *_trained(config)]
     return "-".join([*parts, hashlib.sha256(text.encode()).hexdigest()[:10]])
@@ -194,7 +196,7 @@ def folder_name(config: RunConfig) -> str:
 def label_of(config: RunConfig) -> str:
     """Return a configuration in a few words."""
     words = [config.environment, config.algorithm, objective_text(config.objective)]
-    words += [f"memory {config.memory}"] if config.memory else []
+    words += [f"memory {short(config.memory)}"] if config.memory else []
     if config.fixed:
         words.append(f"only {' and '.join(_trained(config)).replace('_', ' ')} trained")
     return ", ".join(words)

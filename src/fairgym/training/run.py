@@ -14,7 +14,8 @@ from fairgym.core import AnyPolicy, Environment, FairgymError, Params, check_sha
 from fairgym.fairness import Metric, Objective
 from fairgym.fairness.measuring import with_measures
 from fairgym.fairness.schemes import Scheme
-from fairgym.fairness.welfare import is_welfare, welfare_scheme
+from fairgym.fairness.welfare import welfare_scheme
+from fairgym.fairness.welfare_names import is_welfare
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.folder import RunFolder, run_folders, seed_of
 

@@ -250,6 +250,11 @@ rules = Registry(
     ),
 )
 
+# Kinds of memories that take words after a colon: functions of an environment and these words.
+memories = Registry(
+    "fairgym.memories", "kind of memory", modules=("fairgym.fairness.named_memories",)
+)
+
 
 def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
     """Make an environment.
@@ -258,7 +263,8 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
         name: Name of a built-in environment, one registered with `fairgym.register_environment`,
             or an entry point of an installed distribution in the group "fairgym.environments".
         memory: Name of a memory in `env.spec.memories` to add to the observations; "" or "none"
-            for none.
+            for none. Also a kind with its words, such as "past-discounted:0.9" or
+            "automaton:rounds" (`fairgym.fairness.named_memories`).
         **shapes: Constructor arguments (population, horizon, ...).
 
     Returns:
@@ -289,8 +295,11 @@ def make(name: str, *, memory: str = "", **shapes: Any) -> Any:
         check_contract(env)
     if memory in ("", NO_MEMORY):
         return env
+    kind, colon, rest = memory.partition(":")
+    if colon and kind in memories.names() and memory not in env.spec.memories:
+        return augmented(env, memories.get(kind)(env, rest))
     if (known := env.spec.memories) and memory not in known:
-        raise unknown("memory", memory, known)
+        raise unknown("memory", memory, [*known, *(f"{one}:..." for one in memories.names())])
     return augmented(env, memory)
 
 

@@ -42,6 +42,7 @@ from fairgym.fairness import (
 from fairgym.utils import register_environment
 
 Number = float | Float[jax.Array, "..."]  # one number, or one per person
+LONGEST = 100_000  # steps of an episode
 
 
 class DoughnutParams(Params):
@@ -49,6 +50,13 @@ class DoughnutParams(Params):
 
     presence: Number = fraction(
         0.8, "Probability p_i that a person is at the counter in a step (A.4.1).", per="person"
+    )
+    stays: Number = param(
+        LONGEST,
+        "Number of steps after which a person never comes again; by default everybody stays.",
+        unit="steps",
+        low=0.0,
+        per="person",
     )
 
 
@@ -100,7 +108,7 @@ class Doughnut(
     name: ClassVar[str] = "doughnut"
 
     population: int = param(5, "Number of people.", low=1, high=1_000)
-    horizon: int = param(100, "Number of steps of an episode.", low=1, high=100_000)
+    horizon: int = param(100, "Number of steps of an episode.", low=1, high=LONGEST)
     shows_time: bool = param(False, "Whether the server observes the time.")
 
     # ---------------------------------------------------------------- declarations
@@ -191,7 +199,8 @@ class Doughnut(
         """Return the first state; presence has the same probability as in later steps."""
         nobody = jnp.zeros((self.population,), jnp.int32)
         arrival = jax.random.uniform(key, (self.population,))
-        return DoughnutState(time=jnp.int32(0), group=nobody, stage=_arrived(arrival, params))
+        now = jnp.int32(0)
+        return DoughnutState(time=now, group=nobody, stage=_arrived(arrival, params, now))
 
     # ---------------------------------------------------------------- observations
 
@@ -229,7 +238,8 @@ class Doughnut(
         present = self.people(state)["present"]
         handed_out = jax.nn.one_hot(actions["server"], self.population) * present
         components = DoughnutComponents(handed_out=handed_out, wasted=1.0 - jnp.sum(handed_out))
-        state = state.replace(time=state.time + 1, stage=_arrived(noise.arrival, params))
+        time = state.time + 1
+        state = state.replace(time=time, stage=_arrived(noise.arrival, params, time))
         return state, components, jnp.array(False)
 
 
@@ -241,6 +251,8 @@ def _at_counter(step: Moment) -> dict[str, Array]:
     }
 
 
-def _arrived(arrival: Float[Array, " people"], params: DoughnutParams) -> Int[Array, " people"]:
-    """Return each person's stage: at the counter with probability p_i."""
-    return (arrival < params.presence).astype(jnp.int32)
+def _arrived(
+    arrival: Float[Array, " people"], params: DoughnutParams, time: Int[Array, ""]
+) -> Int[Array, " people"]:
+    """Return each person's stage: at the counter with probability p_i while they stay."""
+    return ((arrival < params.presence) & (time < params.stays)).astype(jnp.int32)

@@ -36,6 +36,20 @@ from fairgym.utils import register_environment
 GROUPS = ("A", "B")
 CREDIT = ("discrete", "gaussian")
 CREDIT_LEVELS = 8  # 0.2, 0.3, ..., 0.9
+# Table 2 and section A.4.2. The target network is updated every 100 steps in the authors' code.
+# FairQCM's counterfactual memories have one group 1 to 5 loans further ahead, or less so.
+_DEEP = {"hidden": (32, 8), "buffer_size": 1_000, "target_network_frequency": 100}
+HYPERPARAMETERS = {
+    "dqn": _DEEP,
+    "fair-qcm": {
+        **_DEEP,
+        "offsets": (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5),
+        "counterfactuals": 10,
+        "buffer_size": 8_000,
+        "batch_size": 512,
+    },
+    "drqn": {"learning_rate": 5e-3, "buffer_size": 2_000, "batch_size": 512},
+}
 
 
 def _applications(step: Moment) -> dict[str, Array]:
@@ -114,6 +128,7 @@ class LendingPool(
                 "refused": float(self.horizon),
                 "margin_missed": 10.0 * self.horizon,
             },
+            hyperparameters=HYPERPARAMETERS,
             default_objective="published",
             # a loan is what people apply for
             benefit="loans",

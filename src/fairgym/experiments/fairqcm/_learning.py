@@ -1,8 +1,6 @@
 """Learning curves of learners with different memories in one environment: figures 2 to 5."""
 
 import dataclasses
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +11,7 @@ from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.fairqcm import _choices as tuning
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.results.numbers import number
@@ -20,8 +19,8 @@ from fairgym.training import evaluate
 from fairgym.utils import make
 
 OURS = "FairQCM"
-PUBLISHED, BETTER = "published settings", "better settings"
-
+PUBLISHED, BETTER, EQUAL = "published settings", "better settings", "equal tuning"
+RANDOM_PRESENT = "Random among those present"  # needs no memory
 
 TIME_SEEN = {"shows_time": True}
 NO_BOOTSTRAP = {"bootstrap_truncated": False}
@@ -45,13 +44,15 @@ class Learner:
         memory: Name of the memory that the learner observes; "" for none.
         arguments: Hyperparameters that differ from the algorithm's defaults.
         better: Hyperparameters of the better settings that differ from the published ones; None
-            if the learner runs with the published settings only.
+            if the learner has none.
+        published: Whether the figure has it with the published settings.
     """
 
     algorithm: str
     memory: str = ""
     arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     better: Mapping[str, Any] | None = None
+    published: bool = True
 
 
 class Panel(NamedTuple):
@@ -78,54 +79,79 @@ class LearningFigure(ex.Experiment):
     """Learning curves with lines for fixed policies; subclasses define the learners.
 
     Attributes:
+        name: Name of the experiment.
         environment: Name of the environment.
         environment_args: Arguments of the environment.
+        params: Parameters of the environment that differ from its defaults.
+        objective: Name of the objective.
         better_args: Arguments of the environment that differ in the better settings.
         better_words: Sentence that describes the better settings.
         further_words: Further sentence about the learners; "" for none.
         learners: Label -> learner; FairQCM is one of them.
+        unpublished: Learners that the paper's figure does not have.
         panels: Panels of the figure; the first one shows the score.
         lines: Label -> name of one of the environment's baselines.
         unit: Unit of an epoch: "episode" or "step".
     """
 
+    name: ClassVar[str]
     environment: ClassVar[str]
     environment_args: ClassVar[Mapping[str, Any]]
+    params: ClassVar[Mapping[str, Any]] = {}
+    objective: ClassVar[str] = "published"
     better_args: ClassVar[Mapping[str, Any]]
     better_words: ClassVar[str]
     further_words: ClassVar[str] = ""
     learners: ClassVar[Mapping[str, Learner]]
+    unpublished: ClassVar[Sequence[str]] = ()
     panels: ClassVar[Sequence[Panel]]
     lines: ClassVar[Mapping[str, str]]
     unit: ClassVar[str] = "episode"
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Return every learner in the published settings, and some in the better settings."""
+        """Return every learner in the published settings, in the better ones, and equally tuned."""
+        tuned = tuning.choices(self.name)
         grid = {}
+        for label, learner in self.learners.items():
+            if learner.published:
+                grid[f"{PUBLISHED}: {label}"] = self.config(size, learner)
+            if learner.better is not None:
+                grid[f"{BETTER}: {label}"] = self.config(size, learner, better=learner.better)
+            if label in tuned:
+                grid[f"{EQUAL}: {label}"] = self.config(size, learner, better=tuned[label])
+        return grid
+
+    def config(
+        self, size: ex.Size, learner: Learner, better: Mapping[str, Any] | None = None
+    ) -> ex.RunConfig:
+        """Return the configuration of a learner.
+
+        Args:
+            size: Length of the training.
+            learner: The learner.
+            better: Hyperparameters that differ from its published ones, in the environment of the
+                better settings; None for the published ones.
+        """
         length = {
             "epochs": size.epochs,
             "episodes_per_epoch": size.episodes,
             "steps_per_epoch": size.steps,
         }
         length = {name: value for name, value in length.items() if value is not None}
-        for label, learner in self.learners.items():
-            settings: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {PUBLISHED: ({}, {})}
-            if learner.better is not None:
-                settings[BETTER] = (self.better_args, learner.better)
-            for setting, (environment, more) in settings.items():
-                grid[f"{setting}: {label}"] = ex.RunConfig(
-                    self.environment,
-                    {**self.environment_args, **environment},
-                    algorithm=learner.algorithm,
-                    algorithm_args={**length, **learner.arguments, **more},
-                    objective="published",
-                    memory=learner.memory,
-                )
-        return grid
+        environment = {} if better is None else self.better_args
+        return ex.RunConfig(
+            self.environment,
+            {**self.environment_args, **environment},
+            params=self.params,
+            algorithm=learner.algorithm,
+            algorithm_args={**length, **learner.arguments, **(better or {})},
+            objective=self.objective,
+            memory=learner.memory,
+        )
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Return curves by setting and learner, and lines of fixed policies, both by panel."""
-        curves: dict[str, dict[str, PyTree]] = {PUBLISHED: {}, BETTER: {}}
+        curves: dict[str, dict[str, PyTree]] = {PUBLISHED: {}, BETTER: {}, EQUAL: {}}
         for key, several in runs.items():
             setting, _, label = key.partition(": ")
             curves[setting][label] = {
@@ -138,7 +164,7 @@ class LearningFigure(ex.Experiment):
         return {
             "x": per_epoch * np.arange(1, size.epochs + 1),
             "curves": curves,
-            "lines": self._measured_lines(first.objective, size, seeds) | self.bounds(),
+            "lines": self._measured_lines(first, size, seeds) | self.bounds(),
         }
 
     def bounds(self) -> dict[str, dict[str, float]]:
@@ -146,9 +172,9 @@ class LearningFigure(ex.Experiment):
         return {}
 
     def _measured_lines(
-        self, objective: Any, size: ex.Size, seeds: Sequence[int]
+        self, run: ex.Run, size: ex.Size, seeds: Sequence[int]
     ) -> dict[str, dict[str, float]]:
-        """Measure fixed policies in `held_out` episodes per seed."""
+        """Measure fixed policies in `held_out` episodes per seed, by the objective of a run."""
         env = make(self.environment, **self.environment_args)
         assert size.held_out is not None
         lines = {}
@@ -156,11 +182,11 @@ class LearningFigure(ex.Experiment):
             policies = fixed_policies(env, env.spec.baselines[name])
             found = evaluate(
                 env,
-                env.default_params,
+                run.params,
                 policies,
                 jax.random.key(ex.HELD_OUT),
                 size.held_out * len(seeds),
-                objective=objective,
+                objective=run.objective,
             )
             lines[label] = {
                 panel.label: panel.sign * float(np.mean(found.values(panel.name)))
@@ -169,16 +195,19 @@ class LearningFigure(ex.Experiment):
         return lines
 
     def conclude(self, data: PyTree) -> ex.Outcome:
-        """Check the published claims with the published settings, and FairQCM with the better ones.
+        """Check the published claims with the published settings, and FairQCM with the others.
 
         The better settings were chosen by the scores learned with them, so their checks are
-        calibrated.
+        calibrated. Those of equal tuning were chosen on other seeds. With them, the first check of
+        each pair judges the claim that FairQCM needs the fewest samples.
         """
         checks = self.claims(data["curves"][PUBLISHED], data["lines"])
-        better = data["curves"][BETTER]
-        for other in better:
-            if other != OURS:
-                checks += self.ahead(better, other, BETTER, "calibrated")
+        kinds: dict[str, ex.Kind] = {BETTER: "calibrated", EQUAL: "own prediction"}
+        for setting, kind in kinds.items():
+            curves = data["curves"].get(setting, {})
+            for other in curves:
+                if other != OURS:
+                    checks += self.ahead(curves, other, setting, kind)
         head = ["settings", "learner"]
         for panel in self.panels:
             head += [f"{panel.label}, all of training", "last tenth"]
@@ -210,23 +239,32 @@ class LearningFigure(ex.Experiment):
                 for setting, several in data["curves"].items()
                 if several
             },
-            caption=f"{ex.CAPTION} Each point is the greedy policy after an epoch of training."
-            f" {self.better_words} They were chosen by the resulting scores."
-            f" {self.further_words}".strip(),
+            caption=" ".join(filter(None, self._sentences(data["curves"]))),
             tables=[ex.Table(head, rows, caption)],
             checks=checks,
         )
 
+    def _sentences(self, curves: Mapping[str, PyTree]) -> list[str]:
+        """Return the sentences of the caption."""
+        sentences = [ex.CAPTION, "Each point is the greedy policy after an epoch of training."]
+        if curves[BETTER]:
+            sentences += [self.better_words, "They were chosen by the resulting scores."]
+        if curves.get(EQUAL):
+            sentences.append(tuning.words())
+        return [*sentences, self.further_words]
+
     def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:
-        """Return checks of the published claims.
+        """Return checks of the published claims, and of the same about unpublished learners.
 
         Args:
             curves: Learner -> panel -> one row of numbers per seed.
             lines: Label -> panel -> number.
         """
-        return [
-            check for other in curves if other != OURS for check in self.ahead(curves, other, "")
-        ]
+        found = []
+        for other in curves:
+            kind: ex.Kind = "own prediction" if other in self.unpublished else "predicted"
+            found += self.ahead(curves, other, "", kind) if other != OURS else []
+        return found
 
     def ahead(
         self,
@@ -282,43 +320,3 @@ def mean(curves: PyTree) -> np.ndarray:
 def last(curves: PyTree) -> np.ndarray:
     """Return the mean of the last tenth of each seed's curve."""
     return ex.first_and_last(curves)[1]
-
-
-def optimum(people: int, horizon: int, chance: float) -> float:
-    """Return the largest expected welfare of an episode: log-Nash, summed over steps without waste.
-
-    Solved by dynamic programming over the doughnuts that each person has received and over who is
-    present.
-
-    Args:
-        people: Number of people.
-        horizon: Number of steps.
-        chance: Probability that a person is at the counter in a step.
-    """
-    counts = np.arange(horizon + 2)
-    got = np.meshgrid(*[counts] * people, indexing="ij")
-    welfare = sum(np.log(one + 1.0) for one in got)
-    value = np.zeros_like(welfare)
-    for _ in range(horizon):
-        gain = welfare + value
-        given = []  # value of giving the doughnut to each person
-        for person in range(people):
-            # nobody receives more than one per step: the last entry is never reached
-            following = np.take(gain, np.minimum(counts + 1, horizon + 1), axis=person)
-            given.append(following)
-        expected = np.zeros_like(value)
-        for there in itertools.product((False, True), repeat=people):
-            some = [one for one, is_there in zip(given, there, strict=True) if is_there]
-            best = np.max(some, axis=0) if some else value
-            expected += chance ** sum(there) * (1 - chance) ** (people - sum(there)) * best
-        value = expected
-    return float(value[(0,) * people])
-
-
-def bound(people: int, horizon: int) -> float:
-    """Return the welfare if everybody is always present: doughnuts in turns, none wasted."""
-    total = 0.0
-    for step in range(1, horizon + 1):
-        each, more = divmod(step, people)
-        total += more * math.log(each + 2) + (people - more) * math.log(each + 1)
-    return total

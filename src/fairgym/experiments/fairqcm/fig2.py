@@ -7,13 +7,14 @@ import numpy as np
 from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.fairqcm._bounds import bound
 from fairgym.experiments.fairqcm._learning import (
     OURS,
+    RANDOM_PRESENT,
     RECURRENT_STEPS,
     Learner,
     LearningFigure,
     Panel,
-    bound,
     last,
     mean,
 )
@@ -27,14 +28,15 @@ BETTER = {
     "target_network_frequency": 100,
     "gamma": 0.5,
 }
+REPLAYED = {**BETTER, "buffer_size": 6_400}
 WELFARE, HANDED_OUT = "accumulated welfare (log of Nash)", "doughnuts not wasted"
-RANDOM_PRESENT = "Random among those present"
 
 
 @ex.experiments.register("fairqcm-fig2")
 class FairqcmFig2(LearningFigure):
     """Deep FairQCM, DQN with three memories, and a recurrent network."""
 
+    name = "fairqcm-fig2"
     title = "FairQCM figure 2: memories of deep learners in the doughnut shop"
     source = "Remembering to Be Fair, figure 2"
     claim = (
@@ -53,17 +55,18 @@ class FairqcmFig2(LearningFigure):
         "In the better settings, inputs are scaled instead of binary coded, the learning rate is"
         " 0.003 instead of 0.0001, the discount factor 0.5 instead of 0.95, a batch has 512"
         " transitions, exploration decays faster, and the target network is updated every 100"
-        " steps. Full replays 6,400 transitions, like FairQCM. FairQCM's counterfactual memories"
-        " have the same number of doughnuts or one more, instead of one or two more."
+        " steps. All others replay 6,400 transitions, like FairQCM. FairQCM's counterfactual"
+        " memories have the same number of doughnuts or one more, instead of one or two more."
     )
     further_words = RECURRENT_STEPS
     # The defaults of the algorithms are the paper's settings for this environment.
     learners: ClassVar = {
         OURS: Learner("fair-qcm", "full", better={**BETTER, "offsets": (0, 1)}),
-        "Full": Learner("dqn", "full", better={**BETTER, "buffer_size": 6_400}),
-        "Min": Learner("dqn", "min"),
-        "Reset": Learner("dqn", "reset"),
-        "RNN": Learner("drqn"),
+        "Full": Learner("dqn", "full", better=REPLAYED),
+        "Min": Learner("dqn", "min", better=REPLAYED),
+        "Reset": Learner("dqn", "reset", better=REPLAYED),
+        "RNN": Learner("drqn", better=REPLAYED),
+        "None": Learner("dqn", published=False),
     }
     panels: ClassVar = (Panel(WELFARE), Panel(HANDED_OUT, "handed_out"))
     lines: ClassVar = {

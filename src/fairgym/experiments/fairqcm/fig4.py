@@ -1,21 +1,23 @@
 """Tabular learners with different memories in a small doughnut shop."""
 
+import dataclasses
 from typing import ClassVar
 
 from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.fairqcm._bounds import optimum
 from fairgym.experiments.fairqcm._learning import (
     BETTER,
     ENDS,
     NO_BOOTSTRAP,
     OURS,
+    RANDOM_PRESENT,
     TIME_SEEN,
     Learner,
     LearningFigure,
     Panel,
     last,
-    optimum,
 )
 from fairgym.utils import make
 
@@ -29,6 +31,7 @@ NEAR = 0.98  # share of the optimum
 class FairqcmFig4(LearningFigure):
     """Tabular FairQCM, and Q-learning with three memories."""
 
+    name = "fairqcm-fig4"
     title = "FairQCM figure 4: memories of tabular learners in the doughnut shop"
     source = "Remembering to Be Fair, figure 4 and appendix A.2"
     claim = "FairQCM performs best, in its score and in the samples that it needs"
@@ -48,9 +51,14 @@ class FairqcmFig4(LearningFigure):
         "Full": Learner("tabular-q", "full", better=NO_BOOTSTRAP),
         "Min": Learner("tabular-q", "min", better=NO_BOOTSTRAP),
         "Reset": Learner("tabular-q", "reset", better=NO_BOOTSTRAP),
+        "None": Learner("tabular-q", published=False),
     }
     panels: ClassVar = (Panel(WELFARE), Panel(HANDED_OUT, "handed_out"))
-    lines: ClassVar = {"Oracle": "take_turns", "Random": "random"}
+    lines: ClassVar = {
+        "Oracle": "take_turns",
+        RANDOM_PRESENT: "random_present",
+        "Random": "random",
+    }
     unit = "step"
 
     def bounds(self) -> dict[str, dict[str, float]]:
@@ -68,4 +76,4 @@ class FairqcmFig4(LearningFigure):
             limit,
             "calibrated",
         )
-        return ex.Outcome(outcome.figures, outcome.caption, outcome.tables, [*outcome.checks, near])
+        return dataclasses.replace(outcome, checks=[*outcome.checks, near])

@@ -14,6 +14,8 @@ class FairqcmFig5(LendingFigure):
     and the recurrent network is added.
     """
 
+    name = "fairqcm-fig5"
+    unpublished: ClassVar = ("RNN",)
     title = "FairQCM figure 5: memories of deep learners with Gaussian credit"
     source = "Remembering to Be Fair, figure 5 and appendix A.3"
     claim = (

@@ -1,0 +1,182 @@
+"""Equal tuning: the same number of tried settings for every memory, on seeds of their own."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import PyTree
+
+from fairgym.algorithms import algorithms
+from fairgym.config.settings import algorithm_settings
+from fairgym.experiments import _parts as ex
+from fairgym.experiments.fairqcm._learning import Learner, LearningFigure
+from fairgym.report import style
+from fairgym.results.numbers import number
+from fairgym.utils import make
+
+FIGURES = tuple(f"fairqcm-fig{number_of}" for number_of in (2, 3, 4, 5))
+PUBLISHED = "published"
+# Values by hyperparameter. A pair of numbers is the range of a log-uniform draw.
+DEEP: dict[str, Any] = {
+    "learning_rate": (1e-4, 1e-2),
+    "gamma": [0.5, 0.8, 0.95, 0.99],
+    "epsilon_decay": [0.98, 0.99, 0.999],
+    "batch_size": [64, 256, 1_024],
+    "buffer_size": [1_000, 8_000],
+    "target_network_frequency": [50, 200, 1_000],
+    "input_code": ["scaled", "binary"],
+    "bootstrap_truncated": [True, False],
+}
+TABULAR: dict[str, Any] = {
+    "learning_rate": (0.03, 0.5),
+    "gamma": [0.9, 0.99, 1.0],
+    "epsilon_decay": [0.9, 0.95, 0.98],
+    "bootstrap_truncated": [True, False],
+}
+OFFSETS = {"full": [(1, 2), (0, 1)], "min": [tuple(n for n in range(-5, 6) if n), (-2, -1, 1, 2)]}
+
+
+def drawn(figure: type[LearningFigure], learner: Learner, count: int) -> list[dict[str, Any]]:
+    """Return the settings that are tried for a learner, the published ones first.
+
+    The n-th draw is the same for all learners in the hyperparameters that they share.
+
+    Args:
+        figure: The figure.
+        learner: The learner.
+        count: Number of settings.
+    """
+    env = make(figure.environment, **figure.environment_args)
+    known = {one.name for one in algorithm_settings(learner.algorithm, env)}
+    space = TABULAR if "tabular" in learner.algorithm else DEEP
+    found: list[dict[str, Any]] = [{}]
+    for number_of in range(1, count):
+        random = np.random.default_rng(number_of)
+        one: dict[str, Any] = {}
+        for name, values in space.items():
+            if isinstance(values, tuple):
+                low, high = map(math.log, values)
+                one[name] = float(f"{math.exp(random.uniform(low, high)):.2g}")
+            else:
+                one[name] = values[random.integers(len(values))]
+        offsets = OFFSETS.get(learner.memory, [(1, 2)])
+        chosen = offsets[random.integers(len(offsets))]
+        if getattr(algorithms.get(learner.algorithm), "counterfactuals", 0):
+            one["offsets"] = chosen
+        found.append({name: value for name, value in one.items() if name in known})
+    return found
+
+
+@ex.experiments.register("fairqcm-tuning")
+class FairqcmTuning(ex.Experiment):
+    """Random search for the settings of every learner of figures 2 to 5."""
+
+    title = "FairQCM figures 2 to 5: equal tuning"
+    source = "beyond Remembering to Be Fair"
+    claim = "none; this page chooses the settings of “equal tuning” in figures 2 to 5"
+    first_seed = 1_000  # the figures have 0, 1, ...
+    sizes: ClassVar = {
+        "paper": ex.Size(epochs=25, episodes=10, steps=1_000, tried=12, seeds=3),
+        "quick": ex.Size(epochs=3, episodes=4, steps=400, tried=2, seeds=2),
+    }
+    figures: ClassVar[Sequence[str]] = FIGURES
+
+    @property
+    def tuned(self) -> list[type[LearningFigure]]:
+        """The figures whose learners are tuned."""
+        return [ex.experiments.get(name) for name in self.figures]
+
+    def grid(self, size: ex.Size) -> ex.Grid:
+        """Return every setting of every learner: a quarter of the figures' training."""
+        grid = {}
+        assert size.tried is not None
+        for figure in self.tuned:
+            length = _length(figure, size)
+            for label, learner in figure.learners.items():
+                for place, setting in enumerate(drawn(figure, learner, size.tried)):
+                    config = figure().config(length, learner, better=setting)
+                    grid[f"{figure.name}/{label}/{place}"] = config
+        return grid
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
+        """Return the settings and their scores, means of the learning curve by setting and seed."""
+        assert size.tried is not None
+        found: dict[str, Any] = {}
+        for figure in self.tuned:
+            panel = figure.panels[0]
+            found[figure.name] = {}
+            for label, learner in figure.learners.items():
+                scores = [
+                    panel.sign
+                    * ex.logged_curves(runs[f"{figure.name}/{label}/{place}"], panel.key).mean(1)
+                    for place in range(size.tried)
+                ]
+                found[figure.name][label] = {
+                    "settings": drawn(figure, learner, size.tried),
+                    "scores": np.array(scores),
+                }
+        return {"figures": found, "seeds": list(seeds), "tried": size.tried}
+
+    def conclude(self, data: PyTree) -> ex.Outcome:
+        """Choose the setting with the best mean score for each learner, and list all of them."""
+        chosen, scores, rows = {}, {}, []
+        for figure, learners in data["figures"].items():
+            chosen[figure], scores[figure] = {}, {}
+            for label, one in learners.items():
+                means = np.mean(one["scores"], axis=1)
+                place = int(np.argmax(means))
+                chosen[figure][label] = one["settings"][place]
+                scores[figure][label] = [
+                    {"setting": setting, "scores": [round(float(x), 4) for x in each]}
+                    for setting, each in zip(one["settings"], one["scores"], strict=True)
+                ]
+                rows += [
+                    [
+                        figure.removeprefix("fairqcm-").replace("fig", "figure "),
+                        label,
+                        _words(setting),
+                        number(means[n]),
+                        "chosen" if n == place else "",
+                    ]
+                    for n, setting in enumerate(one["settings"])
+                ]
+        made = {"tried": data["tried"], "seeds": data["seeds"]}
+        text = json.dumps(made | {"choices": chosen, "scores": scores}, indent=1)
+        head = ["figure", "learner", "setting", "mean of the learning curve", ""]
+        words = "Tried settings; means over seeds."
+        return ex.Outcome(
+            figures={"": self._plot(data["figures"])},
+            caption="Each dot is a setting: mean of the learning curve, over the seeds of the"
+            " tuning. The chosen settings, in `tuned.json`, are those of `equal tuning` in the"
+            " figures.",
+            tables=[ex.Table(head, rows, words)],
+            checks=[],
+            files={"tuned.json": f"{text}\n"},
+        )
+
+    @style.styled
+    def _plot(self, figures: Mapping[str, Any]) -> Any:
+        figure, axes = style.panels(len(figures), 2, 2.2)
+        for panel, (name, learners) in zip(np.ravel(axes), figures.items(), strict=False):
+            for place, one in enumerate(learners.values()):
+                means = np.mean(one["scores"], axis=1)
+                panel.plot(np.full(len(means), place), means, "o", color="0.6", markersize=3)
+                panel.plot([place], [means.max()], "o", color="0.1", markersize=4)
+            panel.set_xticks(range(len(learners)), list(learners))
+            panel.set_title(name.removeprefix("fairqcm-").replace("fig", "Figure "), loc="left")
+        return figure
+
+
+def _length(figure: type[LearningFigure], size: ex.Size) -> ex.Size:
+    """Return the size with the unit of the figure's epochs alone."""
+    if figure.unit == "step":
+        return ex.Size(epochs=size.epochs, steps=size.steps)
+    return ex.Size(epochs=size.epochs, episodes=size.episodes)
+
+
+def _words(setting: Mapping[str, Any]) -> str:
+    if not setting:
+        return PUBLISHED
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in setting.items())

@@ -1,4 +1,4 @@
-"""The map of the MAFE paper: complete, every name exists, and every formula names its number."""
+"""The maps of the papers: complete, every name exists, and every formula names its number."""
 
 import functools
 import importlib
@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from fairgym.algorithms import algorithms
 from fairgym.cli import COMMANDS
+from fairgym.cli.train import plan_of
+from fairgym.config import RunConfig
 from fairgym.experiments import experiments
 from fairgym.utils.registry import environments
 
@@ -34,10 +37,10 @@ WITHOUT = {"fairgym.environments._common.moves.divided_by_weight"}  # serves any
 DYNAMICS = [f"fairgym.environments.{name}.dynamics" for name in ("loan", "health", "education")]
 
 
-def rows() -> list[tuple[str, str, list[str]]]:
-    """Of each row of the map: section, number (or rule), and the code in its last cell."""
+def rows(path: Path = MAP) -> list[tuple[str, str, list[str]]]:
+    """Of each row of a map: section, number (or rule), and the code in its last cell."""
     found, section = [], ""
-    for line in MAP.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             section = line.removeprefix("## ")
         elif line.startswith("| ") and not line.startswith("| ---"):
@@ -137,3 +140,89 @@ def test_numbers_are_read_from_docstrings():
     assert numbers("equation", "Equation (6): a. As equations 9, 16 and (24).") == {6, 9, 16, 24}
     assert numbers("equation", "equations (10) to (12)") == {10, 11, 12}
     assert numbers("table", "Table 8 has 0.5; equation 3") == {8}
+
+
+# ---------------------------------------------------------------- the map of the FairQCM paper
+
+FAIRQCM_MAP = MAP.with_name("paper-map-fairqcm.md")
+# The paper numbers definitions and theorems together, section by section.
+FAIRQCM_NUMBERS = {
+    "Definitions": [
+        *("3.1", *(f"4.{n}" for n in range(1, 12))),
+        *("5.1", "5.2", "5.3", "5.6", "5.8"),
+    ],
+    "Theorems": ["5.4", "5.5", "5.7"],
+    "Algorithms": ["1"],
+    "Equations": ["1", "2"],
+    "Tables": ["1", "2"],
+    "Figures": ["1", "2", "3", "4", "5"],
+    "Sections of the appendix": ["A.1", "A.2", "A.3", "A.4.1", "A.4.2"],
+}
+WORDS = {"Algorithms": "algorithm", "Equations": "equation", "Tables": "table"}
+# Notions that the code has without their number: it serves all papers.
+FAIRQCM_WITHOUT = {
+    "fairgym.core.Components",
+    "fairgym.core.EnvironmentSpec",
+    "fairgym.training.evaluate",
+    "fairgym.fairness.Counter",
+}
+FAIRQCM_ROWS = [row for row in rows(FAIRQCM_MAP) if row[0] in FAIRQCM_NUMBERS]
+
+
+def test_every_number_of_the_fairqcm_paper_has_one_row():
+    found = {s: [number for of, number, _ in FAIRQCM_ROWS if of == s] for s in FAIRQCM_NUMBERS}
+    assert found == FAIRQCM_NUMBERS
+    assert all(code for *_, code in FAIRQCM_ROWS)
+
+
+def test_names_of_the_fairqcm_map_say_which_number_they_are():
+    for section, number, code in FAIRQCM_ROWS:
+        for name in code:
+            if " " in name or not name.startswith("fairgym."):
+                continue
+            text = docstring(resolved(name))
+            assert text, name
+            if name in FAIRQCM_WITHOUT or section in ("Figures", "Sections of the appendix"):
+                continue
+            if section in WORDS:
+                assert int(number) in numbers(WORDS[section], text), name
+            elif section == "Theorems":
+                assert re.search(rf"theorem {re.escape(number)}\b", text), name
+            else:
+                assert re.search(rf"\b{re.escape(number)}(?![.\d]*\d)", text), (name, number)
+
+
+def test_commands_of_the_fairqcm_map_exist():
+    every = re.findall(r"`(fairgym (?:reproduce|train) [^`]+)`", FAIRQCM_MAP.read_text("utf-8"))
+    reproduced = {call.split()[2] for call in every if call.split()[1] == "reproduce"}
+    ours = {name for name in experiments.names() if name.startswith("fairqcm-")}
+    assert reproduced == ours
+    for call in every:
+        _, command, what, *flags = call.split()
+        if command == "train":
+            assert plan_of([what, *flags]).config.environment == what
+
+
+def test_settings_beside_those_of_the_authors():
+    """What the table says is the same, is."""
+    text = FAIRQCM_MAP.read_text("utf-8").partition("## Settings of the authors")[2]
+    rows = dict(re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|", text, re.MULTILINE))
+    deep, qcm, recurrent = (algorithms.get(name)() for name in ("dqn", "fair-qcm", "drqn"))
+    lending = {
+        name: RunConfig("lending_pool", algorithm=name, objective="published").build().algorithm
+        for name in ("dqn", "fair-qcm", "drqn")
+    }
+    layers = "; ".join((f"{deep.hidden}", f"{lending['dqn'].hidden}"))
+    assert layers == "(32, 16, 8); (32, 8)" and rows["layers"].startswith("32, 16, 8")
+    buffers = [deep.buffer_size, qcm.buffer_size]
+    buffers += [lending[name].buffer_size for name in ("dqn", "fair-qcm")]
+    buffers += [recurrent.buffer_size, lending["drqn"].buffer_size]
+    shown = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\d", rows["replay buffer"])]
+    assert buffers == shown == [400, 6_400, 1_000, 8_000, 1_000, 2_000]
+    rates = [deep.learning_rate, recurrent.learning_rate, lending["drqn"].learning_rate]
+    assert rates == [float(n) for n in re.findall(r"0\.\d+", rows["learning rate"])]
+    assert deep.target_network_frequency == 1_000
+    assert lending["fair-qcm"].target_network_frequency == 100
+    assert (deep.weight_init, recurrent.weight_init) == ("orthogonal", "unit-rows")
+    assert (deep.epsilon_decay, deep.epsilon_end) == (0.999, 0.2)
+    assert rows["initial weights"] == "orthogonal, biases 0"

@@ -484,7 +484,9 @@ def learning(name: str, good: bool) -> Any:
 
     places = dict.fromkeys(experiment.learners, 0) | {"RNN": 2 if good else 0, "FairQCM": 4}
     curves = {
-        label: one(places[label], 60.0 if label == "RNN" else 10.0) for label in experiment.learners
+        label: one(places[label], 60.0 if label == "RNN" else 10.0)
+        for label, own in experiment.learners.items()
+        if own.published
     }
     lines = {
         label: {score: 10.0, other: 80.0} for label in (*experiment.lines, *experiment.bounds())

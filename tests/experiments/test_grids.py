@@ -1,11 +1,13 @@
 """Every registered experiment, as declared."""
 
+import json
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from stand_ins import stand_in
 
@@ -13,6 +15,8 @@ from fairgym.algorithms import algorithms
 from fairgym.core import FairgymError
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
+from fairgym.experiments.fairqcm import _choices
+from fairgym.experiments.fairqcm.tuning import drawn
 from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.experiments.mafe.fig8 import fixed_policy
 from fairgym.experiments.mafe.learners import LEARNERS, SYSTEMS
@@ -23,7 +27,7 @@ from fairgym.utils import make
 FAIRQCM = [f"fairqcm-fig{n}" for n in (2, 3, 4, 5)]
 FPPO = [*(f"fppo-fig{n}" for n in (1, 2, 3, 4)), "fppo-variants"]
 ROOT = Path(__file__).parents[2]
-NOTHING_TO_SAY = ("mafe-fig5", "fairqcm-fig1", "fairqcm-fig4")  # all of their claims hold
+NOTHING_TO_SAY = ("mafe-fig5", "fairqcm-fig1")  # all of their claims hold
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]
 BEYOND = [
     *(f"mafe-fig{n}-large" for n in (7, 8, 10)),
@@ -106,7 +110,7 @@ def test_the_caption_states_the_better_settings(name):
     experiment = experiments.get(name)()
     told = ("batch_size", "buffer_size", "gamma", "learning_rate", "target_network_frequency")
     for learner in experiment.learners.values():
-        published = algorithms.get(learner.algorithm)(**learner.arguments)
+        published: Any = experiment.config(Size(epochs=1), learner).build().algorithm
         for field, value in (learner.better or {}).items():
             if field in told and value != getattr(published, field):
                 assert f" {value:,}" in experiment.better_words, field
@@ -114,6 +118,58 @@ def test_the_caption_states_the_better_settings(name):
         if learner.algorithm == "drqn":
             steps = algorithms.get("drqn")(**learner.arguments).gradient_steps
             assert steps == 10 and "ten gradient steps" in experiment.further_words
+
+
+TUNED = {"choices": {"fairqcm-fig4": {"Full": {"gamma": 1.0}}}, "tried": 4, "seeds": [7, 8]}
+
+
+def test_equal_tuning_is_a_third_condition_where_choices_are_stored(tmp_path, monkeypatch):
+    monkeypatch.setattr(_choices, "FILE", tmp_path / "tuned.json")
+    experiment = experiments.get("fairqcm-fig4")()
+    size = experiment.size("quick")
+    _choices._content.cache_clear()
+    assert not any(key.startswith("equal tuning") for key in experiment.grid(size))
+    (tmp_path / "tuned.json").write_text(json.dumps(TUNED))
+    _choices._content.cache_clear()
+    grid = experiment.grid(size)
+    (key,) = (key for key in grid if key.startswith("equal tuning"))
+    job = grid[key].build()
+    assert key == "equal tuning: Full" and job.algorithm.gamma == 1.0
+    assert job.env.unwrapped.shows_time, "in the environment of the better settings"
+    assert "the best of 4 settings" in _choices.words() and "2 other seeds" in _choices.words()
+    _choices._content.cache_clear()
+
+
+@pytest.mark.parametrize("name", FAIRQCM)
+def test_every_memory_is_tuned_with_as_many_settings(name):
+    """The published ones among them, and the same draws where hyperparameters are shared."""
+    figure = experiments.get(name)
+    every = {label: drawn(figure, learner, 5) for label, learner in figure.learners.items()}
+    assert {"FairQCM", "Full", "Min", "None"} <= set(every)
+    for label, settings in every.items():
+        assert len(settings) == 5 and settings[0] == {}
+        for number, setting in enumerate(settings):
+            same = {key: setting[key] for key in setting.keys() & every["Full"][number].keys()}
+            assert same == {key: every["Full"][number][key] for key in same}
+            assert ("offsets" in setting) == (label == "FairQCM" and number > 0)
+    size = experiments.get("fairqcm-tuning").sizes["paper"]
+    seeds = experiments.get("fairqcm-tuning")().seeds(size)
+    assert not set(seeds) & set(figure().seeds(figure.sizes["paper"]))
+
+
+def test_the_choice_is_the_setting_with_the_best_mean():
+    experiment = experiments.get("fairqcm-tuning")()
+    settings = [{}, {"gamma": 0.5}, {"gamma": 0.8}]
+    scores = np.array([[1.0, 1.0], [0.0, 4.0], [3.0, 0.0]])
+    one = {"Full": {"settings": settings, "scores": scores}}
+    outcome = experiment.conclude(
+        {"figures": {"fairqcm-fig4": one}, "seeds": [1_000, 1_001], "tried": 3}
+    )
+    made = json.loads(outcome.files["tuned.json"])
+    assert made["choices"] == {"fairqcm-fig4": {"Full": {"gamma": 0.5}}}
+    assert made["tried"] == 3 and made["seeds"] == [1_000, 1_001]
+    assert [row[-1] for row in outcome.tables[0].rows] == ["", "chosen", ""]
+    assert len(made["scores"]["fairqcm-fig4"]["Full"]) == 3
 
 
 def test_paper_is_the_published_size():

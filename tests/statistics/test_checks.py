@@ -118,3 +118,15 @@ def test_checks_are_made_of_means_over_seeds():
     assert paired.detail == "p = 0.25"  # three pairs have no lower one
     assert Check.higher("", [1.0, 2.0, 3.0], [0.5, 2.4, 2.4]).outcome == OPEN
     assert Check.higher("", [1.0], [0.0]).outcome == OPEN, "one seed decides nothing"
+
+
+def test_own_predictions_are_told_apart_and_do_not_count():
+    published = [check("predicted", HOLDS)]
+    own = [check("own prediction", outcome) for outcome in (HOLDS, OPEN, AGAINST)]
+    tally = tally_of([*published, *own])
+    assert tally.verdict == "holds"
+    words = "1 of 1 predicted checks hold; not counted: 3 own predictions (1 of them hold)"
+    assert tally.words == words
+    alone = tally_of(own[:1])
+    assert alone.verdict == "no prediction"
+    assert alone.words == "checks: 1 own prediction (1 of them hold)"

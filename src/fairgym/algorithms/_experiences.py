@@ -28,7 +28,7 @@ LARGEST_OFFSET = 1_000_000
 
 
 class Transition(Struct):
-    """One transition of the environment.
+    """One transition of the environment: the observed experience of equation 1.
 
     Attributes:
         before: The rollout state before the step.
@@ -79,7 +79,7 @@ def with_counterfactuals(
     offsets: tuple[int, ...],
     most: int,
 ) -> Experiences:
-    """Return the observed experience of a step followed by its counterfactual ones.
+    """Return the observed experience of a step followed by its counterfactual ones (equation 2).
 
     Args:
         state: The training state before the update with this step.

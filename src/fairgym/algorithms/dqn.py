@@ -75,7 +75,10 @@ class DqnState(QState):
 @algorithms.register("dqn")
 @dataclasses.dataclass(frozen=True)
 class Dqn(QLearner[DqnState]):
-    """Hyperparameters of DQN. It is evaluated each time it has made the steps of one episode."""
+    """Hyperparameters of DQN, by default those of table 1.
+
+    It is evaluated each time it has made the steps of one episode.
+    """
 
     name: ClassVar[str] = "dqn"
 

@@ -53,7 +53,7 @@ class Sequence(Struct):
 @algorithms.register("drqn")
 @dataclasses.dataclass(frozen=True)
 class Drqn(Dqn):
-    """Hyperparameters of DRQN, in addition to those of DQN."""
+    """Hyperparameters of DRQN, in addition to those of DQN; defaults are those of table 1."""
 
     name: ClassVar[str] = "drqn"
     # constants here: its hidden state is not a memory of the environment

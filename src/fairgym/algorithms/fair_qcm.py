@@ -10,7 +10,7 @@ from fairgym.algorithms.dqn import Dqn
 @algorithms.register("fair-qcm")
 @dataclasses.dataclass(frozen=True)
 class FairQcm(Dqn):
-    """DQN with counterfactual memories; the defaults are those of table 1."""
+    """DQN with counterfactual memories, as in algorithm 1; the defaults are those of table 1."""
 
     name: ClassVar[str] = "fair-qcm"
 

@@ -42,7 +42,9 @@ class TabularQState(QState):
 class TabularQ(QLearner[TabularQState]):
     """Hyperparameters of tabular Q-learning, in addition to those of `QLearner`.
 
-    Each observation has its own probability of a random action, which decays at each visit.
+    Each observation has its own probability of a random action, which decays at each visit. With
+    learning rates that fall suitably with the updates of each Q value, counterfactual ones
+    included, Q converges to the optimal values (theorem 5.7; `learning_rate_power`).
     """
 
     name: ClassVar[str] = "tabular-q"

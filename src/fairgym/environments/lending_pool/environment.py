@@ -81,7 +81,8 @@ class LendingPool(
 
     The published reward has three parts: relaxed demographic parity of all loans so far, in each
     step with a loan; a penalty for each offer to a person who did not apply; and a penalty for an
-    episode that misses its profit target.
+    episode that misses its profit target. Runs of FairQCM, DQN and DRQN in it have the
+    hyperparameters of table 2.
 
     Raises:
         FairgymError: If an argument is out of range, or the number of people is odd.

@@ -127,6 +127,7 @@ def _plot_states(states: Mapping[str, list[int]]) -> Figure:
         panel.plot(HORIZONS, numbers, label=label, **looks[label])
     panel.set_xscale("log")
     panel.set_yscale("log")
+    panel.yaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
     panel.set_xticks(HORIZONS, [f"{one:,}" for one in HORIZONS])
     panel.minorticks_off()
     panel.set_xlabel("steps of an episode")

@@ -162,6 +162,7 @@ class FairqcmHorizons(ex.Experiment):
             )
         panel.set_xscale("log")
         panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(lambda number, _: f"{number:,g}")
         panel.set_xticks(data["horizons"], [f"{one:,}" for one in data["horizons"]])
         panel.minorticks_off()
         panel.set_xlabel("steps of an episode")

@@ -80,7 +80,7 @@ def test_bounded_memories_are_compared_at_the_longest_horizon(good):
         + 0.01 * RNG.normal(size=(4, 4))
         for label in horizons.MEMORIES
     }
-    lines = dict.fromkeys(horizons.LINES, [1.0, 2.0, 3.0, 4.0])
+    lines = {key: [1.0, 2.0, 3.0, 4.0] for key in horizons.LINES}
     outcome = experiment.conclude(
         {"horizons": list(horizons.HORIZONS), "learned": learned, "lines": lines}
     )

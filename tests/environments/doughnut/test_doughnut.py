@@ -194,7 +194,7 @@ class TestSteps:
             state = jax.lax.scan(
                 lambda m, c, u=memory.update: (u(m, c), ()), start, steps.components
             )[0]
-            np.testing.assert_array_equal(state, end, err_msg=name)
+            np.testing.assert_array_equal(state.value, end, err_msg=name)
 
     def test_the_server_sees_everybody_in_order(self, recorded):
         env, steps = recorded
@@ -204,6 +204,20 @@ class TestSteps:
         assert seen.mask.all() and seen.context.tolist() == [7.0]
         blind = fairgym.make("doughnut").observation_space("server")
         assert blind.context == () and blind.capacity == 5
+
+
+def test_people_who_leave_never_come_again():
+    """From the step on that is told for each; nothing else changes."""
+    env = fairgym.make("doughnut", population=3, horizon=8)
+    policies = {"server": Random(env.action_space("server"))}
+    run = jax.jit(lambda params: record(env, params, policies, jax.random.key(2)).before.stage)
+    everybody = np.asarray(run(env.default_params.replace(presence=jnp.full(3, 0.8))))
+    leaving = env.default_params.replace(
+        presence=jnp.full(3, 0.8), stays=jnp.array([3.0, 8.0, 0.0])
+    )
+    there = np.arange(8)[:, None] < np.array([3, 8, 0])
+    np.testing.assert_array_equal(run(leaving), everybody * there)
+    assert everybody[3:, 0].any() and everybody[:, 2].any()
 
 
 @pytest.mark.parametrize("memory", in_tiers([None, "full"], "full"))

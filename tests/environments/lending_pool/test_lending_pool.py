@@ -136,7 +136,7 @@ class TestSteps:
             start = memory.initial(no_components(env, env.default_params))
             update = memory.update
             state = jax.lax.scan(lambda m, c, u=update: (u(m, c), ()), start, steps.components)[0]
-            np.testing.assert_array_equal(state, end)
+            np.testing.assert_array_equal(state.value, end)
 
     def test_the_bank_sees_everybody_in_order(self, recorded):
         env, steps = recorded

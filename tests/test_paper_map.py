@@ -208,7 +208,7 @@ def test_settings_beside_those_of_the_authors():
     text = FAIRQCM_MAP.read_text("utf-8").partition("## Settings of the authors")[2]
     rows = dict(re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|", text, re.MULTILINE))
     deep, qcm, recurrent = (algorithms.get(name)() for name in ("dqn", "fair-qcm", "drqn"))
-    lending = {
+    lending: dict[str, Any] = {
         name: RunConfig("lending_pool", algorithm=name, objective="published").build().algorithm
         for name in ("dqn", "fair-qcm", "drqn")
     }

@@ -1,7 +1,6 @@
 """Exact planning against enumeration of all histories, for schemes of every kind."""
 
 import itertools
-from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -40,7 +39,7 @@ SCHEMES = {
 
 
 def components(amounts):
-    return declared(("given",), "person")(given=amounts)
+    return declared(("given",), "person")(**{"given": amounts})
 
 
 def enumerated(model, scheme, foresight=True):
@@ -112,7 +111,9 @@ def test_a_shop_is_the_environment():
 class Endless:
     """More histories than can be listed."""
 
-    horizon: ClassVar[int] = 60
+    @property
+    def horizon(self):
+        return 60
 
     def start(self):
         return {0: 1.0}

@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -115,7 +116,7 @@ def test_statuses_of_any_amounts_follow_float64(scale):
     rows = (scale * rng.lognormal(0, 2, (STEPS, 2))).astype(np.float32)
     exact = rows.astype(np.float64)
     sums = np.cumsum(exact, axis=0)
-    one_off = {"rtol": 2.0**-23, "atol": 0.0}  # rounded once
+    one_off: Any = {"rtol": 2.0**-23, "atol": 0.0}  # rounded once
     np.testing.assert_allclose(folded(Full("paid"), rows).value, sums, **one_off)
     differences = sums - sums.min(1, keepdims=True)
     np.testing.assert_allclose(folded(Min("paid"), rows).value, differences, rtol=1e-6)
@@ -159,7 +160,7 @@ def test_a_compensated_sum_over_an_axis(rows):
 
 def test_sums_that_overflow_stay_infinite():
     total = CompensatedSum.of(jnp.full(1, 3e38)).plus(jnp.full(1, 3e38))
-    assert total.value.tolist() == [np.inf] and total.plus(1.0).value.tolist() == [np.inf]
+    assert total.value.tolist() == [np.inf] and total.plus(jnp.ones(1)).value.tolist() == [np.inf]
 
 
 def test_the_order_of_payments_does_not_matter():

@@ -89,7 +89,7 @@ def labels_of(flat: Sequence[Mapping[str, object]]) -> list[str]:
 def _words(key: str, value: object) -> str:
     section, _, name = key.rpartition(".")
     if key == "memory":
-        return f"memory {short(value)}" if value else "no memory"
+        return f"memory {short(str(value))}" if value else "no memory"
     if section == "fixed":
         return f"{words(name)} {'trained' if value is None else f'fixed at {plain(value)}'}"
     if section == "bounds":

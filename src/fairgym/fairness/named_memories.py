@@ -215,8 +215,9 @@ def _of_content(env: Environment, content: Mapping[str, Any], given: str) -> Pro
 
 
 def _is_row(row: object, length: int, kind: Any) -> bool:
-    numbers = isinstance(row, list) and len(row) == length
-    plain = numbers and all(isinstance(n, kind) and not isinstance(n, bool) for n in row)
+    if not isinstance(row, list) or len(row) != length:
+        return False
+    plain = all(isinstance(n, kind) and not isinstance(n, bool) for n in row)
     return plain and all(math.isfinite(n) for n in row)
 
 

@@ -22,21 +22,20 @@ TIE = 1e-6  # relative difference up to which two gains count as equal
 
 
 class Model(Protocol):
-    """A small system: finitely many states, options and outcomes.
+    """A small system: finitely many states, options and outcomes. States are hashable."""
 
-    Attributes:
-        horizon: Number of steps of an episode.
-    """
+    @property
+    def horizon(self) -> int:
+        """Number of steps of an episode."""
+        ...
 
-    horizon: int
-
-    def start(self) -> Mapping[Hashable, float]:
+    def start(self) -> Mapping[Any, float]:
         """Return the probability of each first state."""
         ...
 
     def outcomes(
         self, state: Any, time: int
-    ) -> Sequence[tuple[Sequence[float], Mapping[Hashable, float]]]:
+    ) -> Sequence[tuple[Sequence[float], Mapping[Any, float]]]:
         """Return what each option leads to: the amounts of each stakeholder, and the next states.
 
         Args:

@@ -68,7 +68,7 @@ def _arrivals(shop: Shop, time: int) -> dict[Presence, float]:
 
 def handed_out(amounts: jax.Array) -> Components:
     """Return components with the doughnuts of each person."""
-    return declared((HANDED_OUT,), "person")(handed_out=jnp.asarray(amounts, jnp.float32))
+    return declared((HANDED_OUT,), "person")(**{HANDED_OUT: jnp.asarray(amounts, jnp.float32)})
 
 
 def best(shop: Shop, scheme: Scheme, *, foresight: bool = True) -> float:

@@ -5,7 +5,6 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
@@ -121,7 +120,7 @@ def numbers_of_states() -> dict[str, list[int]]:
 @style.styled
 def _plot_states(states: Mapping[str, list[int]]) -> Figure:
     figure, axes = style.panels(1, 1, 2.4, legend_rows=style.legend_rows(list(states)))
-    panel = np.ravel(axes)[0]
+    panel = axes[0]
     looks = ex.looks_of(list(states))
     for label, numbers in states.items():
         panel.plot(HORIZONS, numbers, label=label, **looks[label])

@@ -152,7 +152,7 @@ class FairqcmHorizons(ex.Experiment):
     def _plot(self, data: PyTree) -> Figure:
         names = list(data["lines"])
         figure, axes = style.panels(1, 1, 2.6, legend_rows=style.legend_rows(list(MEMORIES)))
-        panel = np.ravel(axes)[0]
+        panel = axes[0]
         looks = ex.looks_of(list(MEMORIES))
         for label, values in data["learned"].items():
             ex.curve(panel, data["horizons"], values.T, looks[label], label)

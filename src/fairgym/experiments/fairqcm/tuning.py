@@ -159,7 +159,7 @@ class FairqcmTuning(ex.Experiment):
     @style.styled
     def _plot(self, figures: Mapping[str, Any]) -> Any:
         figure, axes = style.panels(len(figures), 2, 2.2)
-        for panel, (name, learners) in zip(np.ravel(axes), figures.items(), strict=False):
+        for panel, (name, learners) in zip(axes, figures.items(), strict=False):
             for place, one in enumerate(learners.values()):
                 means = np.mean(one["scores"], axis=1)
                 panel.plot(np.full(len(means), place), means, "o", color="0.6", markersize=3)

@@ -56,7 +56,7 @@ def test_numbers_of_states_are_those_of_enumerated_episodes():
 @pytest.mark.parametrize("good", [True, False])
 def test_foresight_is_compared_with_the_exact_policies(good):
     experiment = experiments.get("fairqcm-myopia")()
-    levels = dict.fromkeys(experiment.learners, 1.0) | {OURS: 2.16 if good else 0.5}
+    levels = dict.fromkeys(experiment.learners, 1.0) | {OURS: 2.3 if good else 0.5}
     data = learning(experiment, levels)
     data["lines"] |= {myopia.BEST: {myopia.WELFARE: 2.19}, myopia.MYOPIC: {myopia.WELFARE: 2.0}}
     outcome = experiment.conclude(data)

@@ -22,7 +22,7 @@ from fairgym.utils import make
 
 PEOPLE, HORIZON = 3, 12
 STAYS = (4, 8, 12)  # steps after which each person never comes again
-WELFARE = "welfare at the end (log of Nash), of that of equal parts"
+WELFARE = "log of Nash welfare at the end (1: one each)"
 AT_THE_END = f"periodic:{HORIZON}:nash"  # one assessment, so that it is a reward of a step
 BEST, MYOPIC = "Best possible", "Best in each step"
 NEAR = 0.97  # share of the best possible
@@ -66,7 +66,6 @@ class FairqcmMyopia(LearningFigure):
     lines: ClassVar = {
         "Oracle": "take_turns",
         RANDOM_PRESENT: "random_present",
-        "Random": "random",
     }
     unit = "step"
 

@@ -71,7 +71,11 @@ def drawn(figure: type[LearningFigure], learner: Learner, count: int) -> list[di
 
 @ex.experiments.register("fairqcm-tuning")
 class FairqcmTuning(ex.Experiment):
-    """Random search for the settings of every learner of figures 2 to 5."""
+    """Random search for the settings of every learner of figures 2 to 5.
+
+    It writes `tuned.json` beside its page. Copied to the folder of this module, the file is the
+    condition "equal tuning" of these figures.
+    """
 
     title = "FairQCM figures 2 to 5: equal tuning"
     source = "beyond Remembering to Be Fair"
@@ -164,6 +168,7 @@ class FairqcmTuning(ex.Experiment):
                 means = np.mean(one["scores"], axis=1)
                 panel.plot(np.full(len(means), place), means, "o", color="0.6", markersize=3)
                 panel.plot([place], [means.max()], "o", color="0.1", markersize=4)
+            panel.set_ylabel("mean of the learning curve")
             panel.set_xticks(range(len(learners)), list(learners))
             panel.set_title(name.removeprefix("fairqcm-").replace("fig", "Figure "), loc="left")
         return figure

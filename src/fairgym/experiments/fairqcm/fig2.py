@@ -45,7 +45,7 @@ class FairqcmFig2(LearningFigure):
         " network is above some of the others, and the first to avoid waste"
     )
     sizes: ClassVar = {
-        "paper": ex.Size(epochs=100, episodes=10, held_out=32, seeds=10),
+        "paper": ex.Size(epochs=100, episodes=10, held_out=32, seeds=20),
         "quick": ex.Size(epochs=15, episodes=10, held_out=16, seeds=3),
     }
     environment = "doughnut"

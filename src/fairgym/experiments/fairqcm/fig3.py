@@ -39,7 +39,7 @@ class LendingFigure(LearningFigure):
     """FairQCM, DQN with two memories and a recurrent network; subclasses choose the credit."""
 
     sizes: ClassVar = {
-        "paper": ex.Size(epochs=100, episodes=10, held_out=32, seeds=10),
+        "paper": ex.Size(epochs=100, episodes=10, held_out=32, seeds=20),
         "quick": ex.Size(epochs=40, episodes=10, held_out=16, seeds=3),
     }
     environment = "lending_pool"

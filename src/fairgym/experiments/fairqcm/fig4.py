@@ -36,7 +36,7 @@ class FairqcmFig4(LearningFigure):
     source = "Remembering to Be Fair, figure 4 and appendix A.2"
     claim = "FairQCM performs best, in its score and in the samples that it needs"
     sizes: ClassVar = {
-        "paper": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=10),
+        "paper": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=20),
         "quick": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=4),
     }
     environment = "doughnut"

@@ -117,7 +117,7 @@ def test_rollout_states_are_stacked_and_empty_without_schemes():
     rollout = initial_rollout_states(
         ENV, ENV.default_params, objectives, {"guest": Alternating()}, keys
     )
-    assert rollout.scheme_states[0]["course"].status.shape == (3, 2) and rollout.hidden[
+    assert rollout.scheme_states[0]["course"].status.value.shape == (3, 2) and rollout.hidden[
         "guest"
     ].shape == (3,)
 

@@ -328,7 +328,7 @@ def test_evaluate_prints_schemes_and_knows_them_as_json(folder, capsys):
 @pytest.mark.parametrize(
     ("scheme", "message"),
     [
-        ("nosh", "unknown scheme 'nosh'; there is the welfare nash, max-min, gini or alpha"),
+        ("nosh", "unknown scheme 'nosh'; there is the welfare nash, max-min, gini"),
         ("nash:handed", "scheme 'nash:handed': component must have an entry per stakeholder of"),
         ("alpha:-1", "scheme must be alpha:ALPHA with a number from 0, got 'alpha:-1'"),
     ],

@@ -59,8 +59,11 @@ def test_memories_of_groups_expect_as_many_as_there_are_people():
         ("full:nothing", "component must have an entry per stakeholder of doughnut"),
         ("rate:handed_out", "the denominator of a rate must be one of handed_out, got ''"),
         ("rate:wasted/handed_out", "memory 'rate:wasted/handed_out': component must have"),
-        ("automaton:turn", "unknown automaton 'turn'; it must be one of: rounds, differences:NUM"),
-        ("automaton:differences:0", "unknown automaton 'differences:0'"),
+        (
+            "automaton:turn",
+            "unknown memory automaton 'turn'; it must be one of: rounds, differences:NUM",
+        ),
+        ("automaton:differences:0", "unknown memory automaton 'differences:0'"),
         ("automaton:nowhere.json", "the automaton 'nowhere.json' cannot be read: No such file"),
         ("automaton:{", r"memory 'automaton:\{' must be JSON"),
         ("automaton:{}", "must have the fields transitions, values, component"),
@@ -113,6 +116,13 @@ def test_a_run_keeps_the_content_of_a_file(tmp_path):
         memory = env.memory.update(memory, nothing.replace(handed_out=given))
         courses.append(env.memory.status(memory).tolist())
     assert courses == [[1, 0, 0], [1, 1, 0], [0, 0, 0]]
+
+
+def test_content_that_is_no_automaton_is_refused_before_it_has_a_label():
+    with pytest.raises(FairgymError, match="must be JSON"):
+        RunConfig("doughnut", memory="automaton:{")
+    content = json.dumps(TURNS | {"name": "../a/b c"})
+    assert short(stored(f"automaton:{content}")) == "automaton:..-a-b-c"
 
 
 class Given:

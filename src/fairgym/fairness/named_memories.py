@@ -16,6 +16,7 @@ stakeholder who received some of the component, or the number of stakeholders if
 import itertools
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,13 @@ def automaton(env: Environment, words: str) -> Product:
         return _of_content(env, _read(_text_of(words), given), given)
     name, _, number = words.partition(":")
     component = _component(env, "")
-    count = len(env.spec.parts_of(stakeholder_component(env, component).axes[0]))
+    count = _stakeholders(env, component)
     if name == ROUNDS and not number:
         return rounds(count, Receiver(component))
     if name == DIFFERENCES and number.isascii() and number.isdigit() and 0 < int(number) <= LARGEST:
         return differences(count, int(number), Receiver(component))
     known = (ROUNDS, f"{DIFFERENCES}:NUMBER", "a file that ends with .json")
-    raise unknown(AUTOMATON, words, known, "it must be one of")
+    raise unknown(f"memory {AUTOMATON}", words, known, "it must be one of")
 
 
 def rounds(stakeholders: int, letter: Receiver) -> Product:
@@ -133,20 +134,29 @@ def differences(stakeholders: int, most: int, letter: Receiver) -> Product:
 
 
 def stored(memory: str) -> str:
-    """Return the name of a memory with the content of its file, which runs keep."""
+    """Return the name of a memory with the content of its file, which runs keep.
+
+    Raises:
+        FairgymError: The file cannot be read, or its content or the given one is no automaton.
+    """
     path = memory.removeprefix(f"{AUTOMATON}:")
-    if path == memory or path.startswith("{") or not path.endswith(".json"):
+    if path == memory:
+        return memory
+    if path.startswith("{"):
+        _read(path, memory)
+        return memory
+    if not path.endswith(".json"):
         return memory
     content = {"name": Path(path).stem, **_read(_text_of(path), memory)}
     return f"{AUTOMATON}:{json.dumps(content, separators=(',', ':'))}"
 
 
 def short(memory: str) -> str:
-    """Return the name of a memory for labels and folders."""
+    """Return the name of a stored memory for labels and folders."""
     if not memory.startswith(f"{AUTOMATON}:{{"):
         return memory
-    name = json.loads(memory.removeprefix(f"{AUTOMATON}:")).get("name", "of its own")
-    return f"{AUTOMATON}:{name}"
+    name = json.loads(memory.removeprefix(f"{AUTOMATON}:")).get("name", "own")
+    return f"{AUTOMATON}:{re.sub(r'[^0-9A-Za-z_.-]', '-', str(name))[:40]}"
 
 
 # ---------------------------------------------------------------- parts
@@ -157,8 +167,17 @@ def _component(env: Environment, name: str) -> str:
     component = name or env.spec.benefit
     if not component:
         raise FairgymError(f"memory must name a component, since {env.name} declares no benefit")
-    stakeholder_component(env, component)
+    _stakeholders(env, component)
     return component
+
+
+def _stakeholders(env: Environment, component: object) -> int:
+    """Return the number of stakeholders of a component."""
+    try:
+        info = stakeholder_component(env, component if isinstance(component, str) else "")
+    except FairgymError as error:
+        raise FairgymError(f"memory: {error}") from error
+    return len(env.spec.parts_of(info.axes[0]))
 
 
 def _most(env: Environment) -> float:
@@ -172,7 +191,7 @@ def _text_of(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
-        raise FairgymError(f"the automaton {path!r} cannot be read: {reason}") from error
+        raise FairgymError(f"memory: the automaton {path!r} cannot be read: {reason}") from error
 
 
 def _read(text: str, given: str) -> dict[str, Any]:
@@ -189,8 +208,7 @@ def _read(text: str, given: str) -> dict[str, Any]:
 def _of_content(env: Environment, content: Mapping[str, Any], given: str) -> Product:
     """Return the product of the automata of an automaton with a value for each state."""
     component = content["component"]
-    info = stakeholder_component(env, component if isinstance(component, str) else "")
-    count = len(env.spec.parts_of(info.axes[0]))
+    count = _stakeholders(env, component)
     rows, values = content["transitions"], content["values"]
     tables = ((rows, count + 1, int), (values, count, int | float))
     for name, (table, length, kind) in zip(FIELDS, tables, strict=False):

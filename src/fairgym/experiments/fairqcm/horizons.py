@@ -166,7 +166,7 @@ class FairqcmHorizons(ex.Experiment):
         panel.set_xticks(data["horizons"], [f"{one:,}" for one in data["horizons"]])
         panel.minorticks_off()
         panel.set_xlabel("steps of an episode")
-        panel.set_ylabel(DIFFERENCE)
+        panel.set_ylabel("most minus fewest\ndoughnuts (mean)")
         style.top_legend(figure, panel.get_legend_handles_labels()[0])
         return figure
 

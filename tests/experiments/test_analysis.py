@@ -21,6 +21,7 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments import experiments
 from fairgym.experiments._measurements import KINDS, category, first_and_last, logged_curves
 from fairgym.experiments.fairqcm._learning import bound, optimum
+from fairgym.experiments.mafe import robust as robustness
 from fairgym.experiments.mafe import served as serving
 from fairgym.experiments.mafe import targeted as targeting
 from fairgym.experiments.mafe._relief import SHARES, Scored
@@ -400,6 +401,26 @@ def served(good: bool) -> Any:
     return {serving.place_of(cap): found for cap in serving.CAPS}
 
 
+def robust(good: bool) -> Any:
+    """A learned policy that is the best in every world, or the worst; gaps that close or widen."""
+    data: dict[str, Any] = {}
+    for world in robustness.WORLDS:
+        data[world] = {}
+        for place, name in enumerate((robustness.LEARNED, *robustness.FIXED)):
+            score = 0.5 - 0.1 * place if good else 0.1 * place
+            even = name in (robustness.LEARNED, robustness.PUBLISHED, robustness.REACTING)
+            data[world][name] = {
+                robustness.SCORE: near(score, 0.001),
+                robustness.PROFIT: near(1.0),
+                robustness.SURVIVED: near(1.0 if good else 0.5, 0.001),
+                robustness.ADMITTED: near(0.99 if good else 0.6, 0.001),
+                robustness.DEFAULTED: near(0.1),
+                robustness.GAP: near(-0.01 if even == good else -0.2, 0.001),
+                robustness.NEVER: near(0.3),
+            }
+    return data
+
+
 def ablations(good: bool) -> Any:
     return {
         name: {
@@ -633,6 +654,7 @@ MADE_UP: dict[str, Callable[[bool], Any]] = {
             labels,
             learners,
             readings,
+            robust,
             served,
             table9,
             targeted,

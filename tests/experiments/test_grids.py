@@ -208,6 +208,19 @@ def test_rows_that_a_predicted_check_compares_have_more_seeds():
     assert experiment.seeds_of(next(iter(seeds)), experiment.size("paper", 3)) == 3
 
 
+def test_experiments_on_loan_share_runs_with_figure_7():
+    """The default world and the published terms are the run of all terms."""
+    size = experiments.get("mafe-fig7")().size("paper")
+    shared = experiments.get("mafe-fig7")().grid(size)["loan/uniform"]
+    robust, served = (experiments.get(f"mafe-{name}")().grid(size) for name in ("robust", "served"))
+    assert next(iter(robust.values())) == served["1%/published terms"] == shared
+    assert len({str(config.build().config.as_json()) for config in served.values()}) == 12
+    readings = experiments.get("mafe-readings")().grid(size)
+    residual = readings["borrowers/0.75 of the residual, uniform"]
+    assert robust["defaults as in the data"] == residual
+    assert served["2%/and the share served"].environment_args["disbursement_cap"] == 20
+
+
 def test_ten_thousand_people_have_two_lengths_of_training():
     for number in (7, 8, 10):
         experiment = experiments.get(f"mafe-fig{number}")()

@@ -12,7 +12,7 @@ from fairgym.experiments.mafe.targeted import GAP, narrowing
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
 
-DEFAULT = f"{CHOSEN_FORGIVEN:g} of relief forgiven"
+DEFAULT = f"relief {CHOSEN_FORGIVEN:g} forgiven"
 # World -> parameters that differ from the defaults.
 WORLDS: dict[str, dict[str, float]] = {
     DEFAULT: {},
@@ -21,9 +21,9 @@ WORLDS: dict[str, dict[str, float]] = {
     "defaults as in the data": {"residual_share": 0.75},
 }
 OTHERS = tuple(name for name in WORLDS if name != DEFAULT)
-LEARNED, AT_HOME = "learned in the default world", "learned in this world"
-PUBLISHED, SEARCHED = "published fixed policy", "grid search"
-EQUAL, REACTING = "equal relief", "relief that reacts"
+LEARNED, AT_HOME = "learned (default)", "learned here"
+PUBLISHED, SEARCHED = "published policy", "grid search"
+EQUAL, REACTING = "equal relief", "reacting relief"
 # Fixed policies with a random queue: relief of the advantaged and of the disadvantaged, or a rule.
 FIXED: dict[str, Any] = {
     PUBLISHED: [0.12, 0.18],
@@ -49,7 +49,7 @@ class MafeRobust(ex.ComparisonFigure):
         " survive under the others"
     )
     height = 3.2
-    rotation = 35
+    rotation = 60
     sizes: ClassVar = {"paper": ex.PAPER, "quick": dataclasses.replace(ex.QUICK, seeds=3)}
 
     def grid(self, size: ex.Size) -> ex.Grid:
@@ -158,7 +158,8 @@ class MafeRobust(ex.ComparisonFigure):
     def tables(self, data: ex.Compared) -> list[ex.Table]:
         """Return every policy in every world."""
         caption = (
-            "Held-out episodes. “Default” is the share of ended loans that defaulted; “signed gap”"
+            "Held-out episodes. “Learned (default)” is learned in the default world, “learned here” in"
+            " the world of the row. “Default” is the share of ended loans that defaulted; “signed gap”"
             " is the advantaged's default rate minus that of the disadvantaged; profit is"
             " normalised; “never paid out” is a share of the ever approved. Fixed policies admit"
             " everybody and have a random queue. Interquartile mean over seeds [95% CI]."
@@ -169,7 +170,7 @@ class MafeRobust(ex.ComparisonFigure):
     def panels(self, data: ex.Compared) -> list[ex.Panel]:
         """Return the objective of every policy, a panel per world."""
         return [
-            ex.Panel(found, [SCORE], world, "" if place else "objective ↑")
+            ex.Panel(found, [SCORE], world.split(" ", 1)[1], "" if place else "objective ↑")
             for place, (world, found) in enumerate(data.items())
         ]
 

@@ -158,10 +158,10 @@ class MafeRobust(ex.ComparisonFigure):
     def tables(self, data: ex.Compared) -> list[ex.Table]:
         """Return every policy in every world."""
         caption = (
-            "Held-out episodes. “Learned (default)” is learned in the default world, “learned here” in"
-            " the world of the row. “Default” is the share of ended loans that defaulted; “signed gap”"
-            " is the advantaged's default rate minus that of the disadvantaged; profit is"
-            " normalised; “never paid out” is a share of the ever approved. Fixed policies admit"
+            "Held-out episodes. “Learned (default)” is learned in the default world, “learned here”"
+            " in the world of the row. “Default” is the share of ended loans that defaulted;"
+            " “signed gap” is the advantaged's default rate minus that of the disadvantaged; profit"
+            " is normalised; “never paid out” is a share of the ever approved. Fixed policies admit"
             " everybody and have a random queue. Interquartile mean over seeds [95% CI]."
         )
         head = ["world", "policy", *next(iter(next(iter(data.values())).values()))]

@@ -64,7 +64,7 @@ class Target:
 
 def _relief(advantaged: float, disadvantaged: float) -> Arm:
     return Arm(
-        f"relief of {advantaged:g} and {disadvantaged:g}",
+        f"relief {advantaged:g} / {disadvantaged:g}",
         {"debt_management": [advantaged, disadvantaged]},
     )
 
@@ -79,7 +79,7 @@ def _public_health(south: float) -> Arm:
     """Return an arm with this share of the public health money for the South."""
     evenly, rest = [0.25] * 4, (1.0 - south) / 3
     split = [rest, rest, south, rest]
-    name = "public health evenly" if south == rest else f"{south:.0%} of it for the South"
+    name = "evenly" if south == rest else f"{south:.0%} for the South"
     return Arm(name, {"planner": [0.25] * 4 + evenly + split + evenly})
 
 
@@ -92,7 +92,7 @@ TARGETS = (
         ("default_disparity",),
         _relief(0.12, 0.12),
         _relief(0.12, 0.18),
-        Arm("relief that reacts", {"debt_management": "level-relief"}),
+        Arm("reacting relief", {"debt_management": "level-relief"}),
         (_relief(0.15, 0.15),),
     ),
     Target(
@@ -103,7 +103,7 @@ TARGETS = (
         ("bachelor_disparity",),
         _mentors(0.0),
         _mentors(0.20),
-        Arm("mentors that react", {"university": "level-mentors"}),
+        Arm("reacting mentors", {"university": "level-mentors"}),
         (_mentors(0.01),),
     ),
     Target(
@@ -114,7 +114,7 @@ TARGETS = (
         ("incidence_disparity", "mortality_disparity"),
         _public_health(0.25),
         _public_health(0.55),
-        Arm("money that reacts", {"planner": "level-regions"}),
+        Arm("reacting money", {"planner": "level-regions"}),
     ),
 )
 
@@ -143,7 +143,7 @@ class MafeTargeted(ex.ComparisonFigure):
         "quick": ex.Size(people=2_000, held_out=4, seeds=5),
     }
     height = 3.2
-    rotation = 30
+    rotation = 60
     caption = (
         "Mean rate of the group that is not helped minus that of the group that is (health: the"
         " mean of the other regions minus the South). Faint dots are seeds of the episodes, large"
@@ -181,8 +181,9 @@ class MafeTargeted(ex.ComparisonFigure):
             without, two = data[place][target.without.name], target.environment != "health"
             if two:
                 behind = -1.0 if metric in LOWER_IS_BETTER else 1.0
-                who = f"{place}, {target.without.name}: {those(target.group)} are worse off (gap)"
-                checks.append(ex.Check.above(who, behind * without[GAP]))
+                who = f"{place}, {target.without.name}: the gap is at the cost of"
+                statement = f"{who} {those(target.group)}"
+                checks.append(ex.Check.above(statement, behind * without[GAP]))
             for arm in (target.given, target.reacting):
                 given = data[place][arm.name]
                 less = narrowing(without, given) if two else without[SPREAD] - given[SPREAD]

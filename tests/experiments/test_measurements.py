@@ -108,6 +108,11 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
     share, median = np.zeros((2, 2, 4, 3))
     share[0, 3, -1], share[1, 2, -1] = 0.5, 0.0
     median[0, 3, -1], median[1, 1, -1] = 30.0, 7.0
+    # 100 people begin to wait at once; half of the waits last one month, the others to the end
+    reached = np.zeros((2, 4, 2, 4))
+    for month, people in enumerate((50.0, 50.0, 25.0, 25.0)):
+        reached[:, month, :, month] = people
+    reached[1, 3] = 0.0  # the second episode has ended
     names = {"wait_disparity": -2.0, "queue_disparity": -5.0}
 
     def seed(served):
@@ -120,7 +125,7 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
             trace=None,
             people_start={},
             people_end={},
-            waits={"waiting": {"share": share, "median": median}},
+            waits={"waiting": {"share": share, "median": median, "reached": reached}},
             totals=SimpleNamespace(
                 waited=np.array([[50.0, 30.0], [20.0, 0.0]]),
                 disbursed=np.full((2, 2), 5.0),
@@ -136,17 +141,19 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
 
     found = queue(ENV, [seed(1.0), seed(4.0)])
     expected = {
-        "mean wait of those paid out": [5.0, 5.0],
-        "time in the queue, advantaged": [37.5, 37.5],
-        "time in the queue, disadvantaged": [50.0, 50.0],
-        "wait disparity": [2.0, 2.0],
-        "wait disparity, null mean": np.full((2, 3), 1.0),
-        "queue disparity": [5.0, 5.0],
-        "queue disparity, null mean": np.full((2, 3), 2.5),
-        "waiting at the end": [0.25, 0.25],
-        "median wait of these": [30.0, 30.0],
         "never paid out, advantaged": [0.125, 0.125],
         "never paid out, disadvantaged": [0.75, 0.0],
+        "waiting at the end": [0.25, 0.25],
+        "median wait of these": [30.0, 30.0],
+        "half of waits end within": [1.0, 1.0],
+        "nine tenths of waits end within": [60.0, 60.0],  # half never end
+        "time in the queue, advantaged": [37.5, 37.5],
+        "time in the queue, disadvantaged": [50.0, 50.0],
+        "queue disparity": [5.0, 5.0],
+        "queue disparity, null mean": np.full((2, 3), 2.5),
+        "wait disparity": [2.0, 2.0],
+        "wait disparity, null mean": np.full((2, 3), 1.0),
+        "mean wait of those paid out": [5.0, 5.0],
     }
     assert list(found) == list(expected)
     for name, values in expected.items():

@@ -8,17 +8,20 @@ import pytest
 import fairgym
 from fairgym.core import Entities, FairgymError
 from fairgym.policies import fixed_policies
-from fairgym.policies.reacting import LevelMentors, LevelRegions, LevelRelief
 
 KEY = jax.random.key(0)
 LOAN = fairgym.make("loan", population=200, horizon=30)
 SCHOOL = fairgym.make("education", population=200, horizon=6)
 REGIONS = fairgym.make("health", population=200, horizon=30)
 RULES = {
-    "level-relief": (LOAN, "debt_management", LevelRelief),
-    "level-mentors": (SCHOOL, "university", LevelMentors),
-    "level-regions": (REGIONS, "planner", LevelRegions),
+    "level-relief": (LOAN, "debt_management"),
+    "level-mentors": (SCHOOL, "university"),
+    "level-regions": (REGIONS, "planner"),
 }
+
+
+def rule(env, agent, name):
+    return fixed_policies(env, {agent: name})[agent]
 
 
 def seen(env, agent, **columns):
@@ -42,7 +45,7 @@ def played(policy, observations):
 
 def test_relief_follows_who_was_late_in_the_year_before():
     rng = np.random.default_rng(0)
-    (policy,) = fixed_policies(LOAN, {"debt_management": "level-relief"}).values()
+    policy = rule(LOAN, "debt_management", "level-relief")
     people, months = 12, 30
     group = rng.integers(2, size=(months, people))
     late = (rng.uniform(size=(months, people)) < 0.02 + 0.02 * group).astype(int)
@@ -63,7 +66,7 @@ def test_relief_follows_who_was_late_in_the_year_before():
 
 
 def test_a_group_that_nobody_belongs_to_keeps_its_lead():
-    policy = LevelRelief(LOAN, "debt_management")
+    policy = rule(LOAN, "debt_management", "level-relief")
     alone = [seen(LOAN, "debt_management", group=np.zeros(4), warning=np.ones(4))] * 24
     np.testing.assert_allclose(played(policy, alone), 0.15, rtol=1e-6)
     nobody_late = [seen(LOAN, "debt_management", group=[0, 1, 1], warning=np.zeros(3))] * 24
@@ -71,7 +74,7 @@ def test_a_group_that_nobody_belongs_to_keeps_its_lead():
 
 
 def test_mentors_come_while_the_minority_is_behind():
-    policy = LevelMentors(SCHOOL, "university")
+    policy = rule(SCHOOL, "university", "level-mentors")
     behind = seen(SCHOOL, "university", minority=[0, 1, 0], gpa=[3.0, 2.0, 0.0])
     ahead = seen(SCHOOL, "university", minority=[0, 1, 0], gpa=[2.0, 3.0, 0.0])
     shares = played(policy, [behind] * 6 + [ahead] * 20)
@@ -82,7 +85,7 @@ def test_mentors_come_while_the_minority_is_behind():
 
 
 def test_public_health_goes_where_more_people_are_ill():
-    policy = LevelRegions(REGIONS, "planner")
+    policy = rule(REGIONS, "planner", "level-regions")
     of = {name: np.arange(5) == code for code, name in enumerate(REGIONS.spec.groups)}
     one = seen(
         REGIONS, "planner", needs_bed=[0, 0, 0.02, 0, 0], in_hospital=[0, 0.02, 0, 0, 0], **of
@@ -96,8 +99,8 @@ def test_public_health_goes_where_more_people_are_ill():
 
 @pytest.mark.parametrize("name", RULES)
 def test_rules_act_within_the_space_of_their_agent(name):
-    env, agent, kind = RULES[name]
-    policy = kind(env, agent)
+    env, agent = RULES[name]
+    policy = rule(env, agent, name)
     observed = env.observation_space(agent)
     hidden = policy.initial()
     for key in jax.random.split(KEY, 5):
@@ -117,4 +120,4 @@ def test_rules_act_within_the_space_of_their_agent(name):
 )
 def test_rules_need_their_environment_and_groups(env, agent):
     with pytest.raises(FairgymError, match="the rule LevelRelief"):
-        LevelRelief(env, agent)
+        rule(env, agent, "level-relief")

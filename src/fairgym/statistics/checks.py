@@ -100,7 +100,7 @@ def _over_seeds(values: Numbers) -> tuple[tuple[float, float, float], str]:
     found = two_outcomes(values)
     if found is None:
         return mean_interval(values), ""
-    words = f"{found.lower:.3g} with {found.count - found.high} seeds, {found.upper:.3g} with"
+    words = f"{found.lower:.3g} with {found.total - found.high} seeds, {found.upper:.3g} with"
     return found.interval(), f"{words} {found.high}"
 
 

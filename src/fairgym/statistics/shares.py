@@ -111,20 +111,20 @@ class TwoOutcomes(NamedTuple):
         lower: Mean of the lower cluster.
         upper: Mean of the upper cluster.
         high: Number of values in the upper cluster.
-        count: Number of all values.
+        total: Number of all values.
     """
 
     lower: float
     upper: float
     high: int
-    count: int
+    total: int
 
     def interval(self, level: float = 0.95) -> tuple[float, float, float]:
         """Return the mean and its interval, from the interval of the share of the upper cluster.
 
         The variation within the clusters is neglected.
         """
-        share = share_interval(np.arange(self.count) < self.high, level)
+        share = share_interval(np.arange(self.total) < self.high, level)
         mean, low, high = (self.lower + (self.upper - self.lower) * each for each in share)
         return mean, low, high
 
@@ -142,7 +142,7 @@ def two_outcomes(values: Numbers) -> TwoOutcomes | None:
     Examples:
         >>> from fairgym.statistics.shares import two_outcomes
         >>> two_outcomes([0.0, 0.0, 1.0, 1.0, 1.0])
-        TwoOutcomes(lower=0.0, upper=1.0, high=3, count=5)
+        TwoOutcomes(lower=0.0, upper=1.0, high=3, total=5)
     """
     ordered = np.sort(np.asarray(values, np.float64).reshape(-1))
     count = ordered.size

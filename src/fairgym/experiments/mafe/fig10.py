@@ -230,12 +230,7 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = ()
     first, last = ex.first_and_last(paid)
     fifths = np.array_split(paid, 5, axis=1)
     midway = fifths[2].mean(axis=1)
-    grades = [
-        ex.Check.higher(
-            "education: the gap between the groups' cumulative GPAs is smaller than untrained",
-            *(np.abs(grade_gaps(episodes)) for episodes in (starts, ends)),
-        )
-    ]
+    untrained, learned = (np.abs(grade_gaps(episodes)) for episodes in (starts, ends))
     return [
         ex.Check.higher(
             "education: the planner's largest share is tertiary education (lead over the next)",
@@ -279,8 +274,17 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = ()
             last,
             midway,
         ),
-        *(grades if starts else []),
-    ]
+    ] + (
+        [
+            ex.Check.higher(
+                "education: the gap between the groups' cumulative GPAs is smaller than untrained",
+                untrained,
+                learned,
+            )
+        ]
+        if starts
+        else []
+    )
 
 
 CHECKS = {"loan": loan_checks, "health": health_checks, "education": education_checks}

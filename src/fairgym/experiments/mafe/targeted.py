@@ -188,7 +188,7 @@ class MafeTargeted(ex.ComparisonFigure):
                 given = data[place][arm.name]
                 less = narrowing(without, given) if two else without[SPREAD] - given[SPREAD]
                 what = "the gap is" if two else "the standard deviation over the regions is"
-                arms = f"with {arm.name} than with {target.without.name}"
+                arms = f"under “{arm.name}” than under “{target.without.name}”"
                 checks.append(ex.Check.above(f"{place}: {what} smaller {arms}", less))
         return checks
 

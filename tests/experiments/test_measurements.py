@@ -10,7 +10,7 @@ from stand_ins import stand_in
 
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._readings import queue
+from fairgym.experiments.mafe._readings import queue, served
 from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of
 from fairgym.experiments.mafe.learners import REWARD, SCORE, SURVIVED, UNFAIR, ended
@@ -204,3 +204,20 @@ def test_who_is_in_a_bed():
     }
     assert in_bed(people, 1.0) == pytest.approx(1 / 3) and in_bed(people, 0.0) == 1.0
     assert np.isnan(in_bed({name: column[:, 6:] for name, column in people.items()}, 0.0))
+
+
+def test_the_share_served_is_of_all_episodes():
+    """Six of ten people over two groups and two episodes; nobody is approved in another seed."""
+
+    def seed(paid, approved):
+        totals = SimpleNamespace(first_disbursed=np.array(paid), first_approved=np.array(approved))
+        return stand_in(Evaluation, totals=totals)
+
+    some, none = seed([[4.0, 0.0], [1.0, 1.0]], [[5.0, 2.0], [1.0, 2.0]]), np.zeros((2, 2))
+    np.testing.assert_allclose(served([some, seed(none, none)]), [0.6, 0.0])
+
+
+def test_values_of_few_seeds_follow_their_interval():
+    assert ex.iqm_text([1.0, 2.0, 3.0]).endswith("] (1.00, 2.00, 3.00)")
+    assert ex.mean_text([1.0, 2.0]).startswith("1.50 [") and "(1.00, 2.00)" in ex.mean_text([1, 2])
+    assert "(" not in ex.iqm_text([1.0, 1.0, 1.0]) + ex.iqm_text([1.0, 2.0, 3.0, 4.0])

@@ -61,11 +61,13 @@ def search(people: int, seeds: Sequence[int]) -> Searched:
     ]
     keys = jnp.concatenate(of_seed * len(SHARES))
     each = len(seeds) * EPISODES
+    worlds = [env.default_params.replace(relief_forgiven=share) for share in SHARES]
     params = jax.tree.map(
-        lambda x: jnp.broadcast_to(jnp.asarray(x, jnp.float32), (len(keys), *jnp.shape(x))),
-        env.default_params,
+        lambda *x: jnp.repeat(
+            jnp.stack([jnp.asarray(one, jnp.float32) for one in x]), each, axis=0
+        ),
+        *worlds,
     )
-    params = params.replace(relief_forgiven=jnp.repeat(jnp.array(SHARES, jnp.float32), each))
     found: dict[float, dict[float, dict[Pair, Scored]]] = {
         share: {threshold: {} for threshold in THRESHOLDS} for share in SHARES
     }

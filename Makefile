@@ -22,7 +22,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 10
 
-demo: .venv ## train a fair lending policy on real loans and write a report (a few minutes)
+demo: .venv ## train a lending policy on loan records with imputed groups, defaults and FICO; write a report (minutes)
 	$(BIN)/fairgym demo
 
 test: MARKED := -m "not full"

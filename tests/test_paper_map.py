@@ -18,19 +18,22 @@ from fairgym.utils.registry import environments
 
 MAP = Path(__file__).parents[1] / "docs" / "paper-map.md"
 
-# Everything that the paper numbers; appendix A, on related work, has nothing to map.
+# Everything that version 2 numbers, and the equations of version 1.
 NUMBERS = {
+    "Main text": ["3", "4", "5", "6.1", "6.2"],
     "Equations": [str(n) for n in range(1, 26)],
     "Algorithms": ["1"],
     "Tables": [str(n) for n in range(1, 10)],
     "Figures": [str(n) for n in range(1, 18)],
     "Sections of the appendix": [
-        *("B.1", "B.2", "C"),
+        *("A", "B.1", "B.2", "C"),
         *(f"D.{n}" for n in range(1, 7)),
         *(f"E.{n}" for n in range(1, 7)),
         *"FGHIJ",
     ],
+    "Equations of version 1": [str(n) for n in range(1, 8)],
 }
+OTHERS = ("Rules without a number", "Errata")
 # Sections whose Python names are formulas or lists: their docstrings name the number.
 NAMED = {"Equations": "equation", "Algorithms": "algorithm", "Tables": "table"}
 WITHOUT = {"fairgym.environments._common.moves.divided_by_weight"}  # serves any budget
@@ -88,7 +91,24 @@ def test_every_number_of_the_paper_has_one_row():
 
 def test_every_row_says_where():
     assert all(code for *_, code in ROWS)
-    assert {section for section, *_ in ROWS} == {*NUMBERS, "Rules without a number"}
+    assert {section for section, *_ in ROWS} == {*NUMBERS, *OTHERS}
+
+
+def test_errata_name_a_place_of_the_paper():
+    """Each is about an equation, a table, a figure or a section that the map lists."""
+    places = [place for section, place, _ in ROWS if section == "Errata"]
+    assert len(places) >= 12
+    known = {"equation": "Equations", "table": "Tables", "figure": "Figures"}
+    for place in places:
+        found = False
+        for kind, section in known.items():
+            named = numbers(kind, place)
+            found |= bool(named)
+            assert {str(number) for number in named} <= set(NUMBERS[section]), place
+        for letter in re.findall(r"appendi(?:x|ces) ([A-J])", place):
+            found = True
+            assert any(s.startswith(letter) for s in NUMBERS["Sections of the appendix"])
+        assert found, place
 
 
 def test_names_exist_and_are_documented():

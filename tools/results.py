@@ -1,9 +1,9 @@
-"""Write the verdicts and check counts of the result pages into docs/results/README.md.
+"""Write verdicts, kinds of checks and numbers of seeds of the result pages into their index.
 
     python tools/results.py
 
-They are read from the pages and written into the index: the column "verdict" of its table, and the
-paragraph that begins with "Checks in all".
+They are read from the pages in docs/results and written into its README.md: the columns "verdict",
+"predicted", "not counted" and "n" of the table, and the paragraph that begins with "Checks in all".
 """
 
 import re
@@ -13,7 +13,7 @@ from fairgym.experiments import Tally
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results"
 HEAD = "| claim | estimate | 95% CI | test | kind | outcome |"
-COLUMN = 2  # of the verdicts in the index
+COLUMNS = slice(2, 6)  # of the index: verdict, predicted, not counted, n
 BEGIN = "Checks in all: "
 
 
@@ -26,6 +26,31 @@ def checks_of(page: str) -> Tally:
     lines = page.partition(HEAD)[2].partition("\n\n")[0].splitlines()[2:]
     rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
     return Tally((kind, outcome) for *_, kind, outcome in rows)
+
+
+def number_of(page: str) -> str:
+    """Return what the intervals of a page are over: "10 seeds", "1,000 replicates"; "" if exact.
+
+    Args:
+        page: Text of the page.
+    """
+    size = re.search(r"^- Size: (.*)\.$", page, re.M)
+    found = re.search(r"([\d,]+ (?:seeds|replicates))", size[1]) if size else None
+    return found[1] if found else ""
+
+
+def cells(page: str) -> list[str]:
+    """Return the cells of a page in the index: verdict, predicted checks, other kinds, and n."""
+    tally = checks_of(page)
+    predicted, _, others = tally.words.partition("; not counted: ")
+    if predicted.startswith("checks: "):
+        predicted, others = "", predicted.removeprefix("checks: ")
+    return [
+        f"**{tally.verdict}**",
+        predicted.replace(" predicted checks hold", " hold"),
+        others,
+        number_of(page),
+    ]
 
 
 def paragraph(pages: int, every: Tally) -> str:
@@ -53,9 +78,9 @@ def index(text: str, pages: dict[str, str]) -> str:
     for line in text.splitlines():
         link = re.match(r"\| \[[^]]*\]\(([\w-]+\.md)\)", line)
         if link and link[1] in found:
-            tally, cells = found[link[1]], line.split(" | ")
-            cells[COLUMN] = f"**{tally.verdict}**: {tally.words}"
-            line = " | ".join(cells)
+            row = [cell.strip() for cell in line.strip()[1:-1].split("|")]
+            row[COLUMNS] = cells(pages[link[1]])
+            line = f"| {' | '.join(row)} |"
         lines.append(paragraph(len(found), every) if line.startswith(BEGIN) else line)
     return "\n".join(lines) + "\n"
 

@@ -14,7 +14,7 @@ from fairgym.audit.parts import number_of
 from fairgym.audit.schemes import computed, trace_of
 from fairgym.audit.scored import RATE
 from fairgym.audit.trends import change_point, trend
-from fairgym.audit.waits import first_waits, survival, waits
+from fairgym.audit.waits import first_waits, waits
 from fairgym.audit.write import read_config
 from fairgym.fairness.aggregations import RelaxedParity
 from fairgym.fairness.schemes import Scheme

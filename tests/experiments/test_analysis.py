@@ -21,12 +21,16 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments import experiments
 from fairgym.experiments._measurements import KINDS, category, first_and_last, logged_curves
 from fairgym.experiments.fairqcm._bounds import bound, optimum
+from fairgym.experiments.mafe import robust as robustness
+from fairgym.experiments.mafe import served as serving
+from fairgym.experiments.mafe import targeted as targeting
+from fairgym.experiments.mafe._relief import SHARES, Scored
 from fairgym.experiments.mafe.ablations import OPTIONS
 from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
-from fairgym.experiments.mafe.fig7 import LITERAL, OBJECTIVES, differences
+from fairgym.experiments.mafe.fig7 import LITERAL, OBJECTIVES, differences, volatility
 from fairgym.experiments.mafe.fig9 import dominated
-from fairgym.experiments.mafe.fig10 import RELIEF
+from fairgym.experiments.mafe.fig10 import RELIEF, grade_gaps
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
 from fairgym.experiments.mafe.groups import SETTINGS
 from fairgym.experiments.mafe.labels import (
@@ -134,6 +138,8 @@ def fig7(good: bool) -> Any:
                     "curve": rising(0.1, end),
                     "learned": rising(0.2, end),
                     "whole": near(end / 2, 0.001),
+                    # all terms are the calmest, or the most volatile
+                    "volatility": near(0.1 + (-0.05 if good else 0.05) * (place == 2), 0.001),
                     "final": near(end, 0.001),
                     "terms": 1,
                 }
@@ -163,14 +169,16 @@ def fig8(good: bool) -> Any:
         name: {"objective": near(score)[order], **waits}
         for name, score, order in zip(names, scores, orders, strict=False)
     }
-    return {"": found}
+    away = {"largest distance from the published fixed policy": near(0.03 if good else 0.08)}
+    return {"": found, "grid search": {"grid search": away}}
 
 
 def fig9(good: bool) -> Any:
-    reward = [0.2, 0.5, 0.58, 0.6, 0.6] if good else [0.6, 0.3, 0.3, 0.5, 0.6]
+    reward = [0.2, 0.5, 0.58, 0.63, 0.6] if good else [0.6, 0.3, 0.3, 0.5, 0.6]
     found = {
         weight: {
             "reward": near(reward[i], 0.001),
+            "profit": near(0.9 if good else 1.4),
             # equally fair everywhere, with different null means
             "fairness": near(-0.5, 0.001),
             "fairness, null mean": permuted(0.1 * i - 0.5 if good else -0.1 * i),
@@ -207,6 +215,7 @@ def fig10(good: bool) -> Any:
         "salaries": (0.5, 0.3),
         "scholarships": (0.2, 0.4),
         "mentorship": (0.1, 0.2),
+        "salary": (0.5, 0.8),
     }
     bad = {name: (last, first) for name, (first, last) in ends.items()}
     data = {}
@@ -223,7 +232,10 @@ def fig10(good: bool) -> Any:
                 line: dict[str, Any] = {"epoch": epoch + 1}
                 for key in keys:
                     way = (ends if good else bad).get(key.split("/")[-1], (0.1, 0.1))
-                    line[key] = float(np.linspace(*way, 20)[epoch] + 1e-3 * np.cos(seed))
+                    value = np.linspace(*way, 20)[epoch]
+                    if key.endswith("/salary"):  # falls and then rises, or the reverse
+                        value -= (0.5 if good else -0.5) * (8 <= epoch < 12)
+                    line[key] = float(value + 1e-3 * np.cos(seed))
                 lines.append(line)
             config = RunConfig(name, environment_args={"population": 60}, seed=seed)
             run = stand_in(
@@ -231,7 +243,19 @@ def fig10(good: bool) -> Any:
             )
             data[name]["runs"].append(run)
     data["loan"]["ends"] = [defaulting(0.03 if good else 0.3, seed) for seed in range(SEEDS)]
+    gaps = (0.3, 0.1) if good else (0.1, 0.3)
+    for when, gap in zip(("starts", "ends"), gaps, strict=True):
+        data["education"][when] = [graded(gap, seed) for seed in range(SEEDS)]
     return data
+
+
+def graded(gap: float, seed: int) -> Evaluation:
+    """Return two episodes whose majority has better grades; some people do not study."""
+    group = np.array([0.0, 0.0, 1.0, 1.0, 0.0])
+    gpa = np.array([3.0, 3.0, 3.0, 3.0, 0.0]) - group * (gap + 1e-3 * np.cos(seed))
+    people = {"gpa": gpa, "group": group, "in_university": np.array([1.0, 1.0, 1.0, 1.0, 0.0])}
+    both = {name: np.stack([values, values]) for name, values in people.items()}
+    return dataclasses.replace(defaulting(0.0, seed), people_end=both)
 
 
 def defaulting(excess: float, seed: int) -> Evaluation:
@@ -285,6 +309,16 @@ def readings(good: bool) -> Any:
         }
         for name, question in QUESTIONS.items()
     }
+    pairs = {(0.12, 0.18): 0.17, (0.15, 0.2): 0.2, (0.2, 0.225): 0.22}
+    data["grid search"] = {
+        share: {
+            threshold: {
+                pair: Scored(near(score - threshold / 10), 0.0) for pair, score in pairs.items()
+            }
+            for threshold in (0.0, 0.8)
+        }
+        for share in SHARES
+    }
     for name, words, column in (
         *(("forgiveness", "0 forgiven, 1.0% paid out", title(relief)) for relief in RELIEF),
         ("forgiveness", "0.5 forgiven, 1.0% paid out", "admitted"),
@@ -323,6 +357,9 @@ def groups(good: bool) -> Any:
                 "flips": {agent: size} if acts else {},
                 "by_group": {agent: np.stack([size, -size], axis=1)} if acts else {},
                 "shares": np.full((SEEDS, 3, 2), 0.9),
+                "gap": near(0.0 if good else -0.1, 0.001),
+                "deciles": np.full((SEEDS, 10, 2), 0.9),
+                "scores": np.full((SEEDS, 10, 2), 0.5),
                 "difference": near(0.2, 0.001),
                 "difference, null": permuted(0.18 if good else 0.02),
             }
@@ -332,6 +369,55 @@ def groups(good: bool) -> Any:
             "time_unit": "months",
             "settings": found,
         }
+    return data
+
+
+def targeted(good: bool) -> Any:
+    """Gaps that an intervention narrows, or that are reversed and as wide as before."""
+    data: dict[str, Any] = {}
+    for place, (target, metric) in targeting.PLACES.items():
+        groups = 4 if target.environment == "health" else 2
+        behind = -1.0 if metric == "default_disparity" else 1.0
+        for arm in target.arms:
+            gap = 0.1 if arm is target.without else 0.02
+            if not good:
+                gap = -0.05 if arm is target.without else 0.06
+            rates = np.full((SEEDS, groups), 0.5)
+            rates[:, target.helped] -= behind * near(gap, 0.001)
+            found = targeting.columns(rates, target.helped)
+            data.setdefault(place, {})[arm.name] = found
+    return data
+
+
+def served(good: bool) -> Any:
+    columns = (serving.SURVIVED, serving.PROFIT, "waiting at the end")
+    found = {}
+    for label in serving.OBJECTIVES:
+        more = label in (serving.SERVED, serving.TIME, serving.BOTH)
+        never = (0.01 if more else 0.4) if good else (0.4 if more else 0.3)
+        found[label] = {column: near(0.5) for column in columns}
+        found[label][serving.PROFIT] = near(0.95 if more and good else 0.7 if more else 1.0, 0.001)
+        found[label][serving.NEVER] = near(never, 0.001)
+    return {serving.place_of(cap): found for cap in serving.CAPS}
+
+
+def robust(good: bool) -> Any:
+    """A learned policy that is the best in every world, or the worst; gaps that close or widen."""
+    data: dict[str, Any] = {}
+    for world in robustness.WORLDS:
+        data[world] = {}
+        for place, name in enumerate((robustness.LEARNED, *robustness.FIXED)):
+            score = 0.5 - 0.1 * place if good else 0.1 * place
+            even = name in (robustness.LEARNED, robustness.PUBLISHED, robustness.REACTING)
+            data[world][name] = {
+                robustness.SCORE: near(score, 0.001),
+                robustness.PROFIT: near(1.0),
+                robustness.SURVIVED: near(1.0 if good else 0.5, 0.001),
+                robustness.ADMITTED: near(0.99 if good else 0.6, 0.001),
+                robustness.DEFAULTED: near(0.1),
+                robustness.GAP: near(-0.01 if even == good else -0.2, 0.001),
+                robustness.NEVER: near(0.3),
+            }
     return data
 
 
@@ -570,7 +656,10 @@ MADE_UP: dict[str, Callable[[bool], Any]] = {
             labels,
             learners,
             readings,
+            robust,
+            served,
             table9,
+            targeted,
         ),
     )
 } | {
@@ -645,7 +734,7 @@ def test_the_actions_of_figure_10_are_those_of_its_page():
     head = "| environment | agent | action |"
     lines = page.read_text(encoding="utf-8").partition(head)[2].partition("\n\n")[0]
     shown = [line.strip("| ").split(" | ")[:3] for line in lines.splitlines()[2:]]
-    table, _ = experiments.get("mafe-fig10")().conclude(fig10(True)).tables
+    table, *_ = experiments.get("mafe-fig10")().conclude(fig10(True)).tables
     assert [list(row[:3]) for row in table.rows] == shown
 
 
@@ -821,3 +910,60 @@ def test_pseudo_values_reduce_the_bias_of_noise():
         }
         found.append(differences(objectives).mean())
     assert abs(np.mean(found)) < 0.5
+
+
+def test_gaps_and_spreads_of_targeted_interventions_by_hand():
+    """Groups at .5 and .4; four regions whose mean rates differ by a standard deviation of .05."""
+    two = targeting.columns(np.array([[0.5, 0.4], [0.52, 0.4]]), 1)
+    np.testing.assert_allclose(two["signed gap"], [0.1, 0.12])
+    regions = np.tile([0.1, 0.2, 0.2, 0.1], (5, 1))
+    four = targeting.columns(regions, 2)
+    np.testing.assert_allclose(four["signed gap"], np.full(5, 0.4 / 3 - 0.2))
+    np.testing.assert_allclose(four["standard deviation"], np.full(5, 0.05))
+
+
+def test_pseudo_values_of_a_spread_have_less_bias():
+    """Regions that are alike, with noise: their standard deviation would be 0."""
+    rng = np.random.default_rng(0)
+    noisy = [rng.normal(size=(10, 4)) for _ in range(300)]
+    plain = np.mean([rates.mean(axis=0).std() for rates in noisy])
+    jackknife = np.mean(
+        [targeting.columns(rates, 2)["standard deviation"].mean() for rates in noisy]
+    )
+    assert 0.0 < jackknife < 0.7 * plain
+
+
+def test_a_reversed_gap_is_narrower_only_if_it_is_smaller():
+    gap = {
+        name: {"signed gap": near(value, 0.001)}
+        for name, value in (("before", -0.1), ("small", 0.03), ("large", 0.2))
+    }
+    assert targeting.narrowing(gap["before"], gap["small"]).mean() == pytest.approx(0.07)
+    assert targeting.narrowing(gap["before"], gap["large"]).mean() == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize("target", targeting.TARGETS, ids=lambda one: one.environment)
+def test_arms_of_targets_can_be_built(target):
+    env = make(target.environment, population=200)
+    assert env.spec.groups[target.helped] == target.group
+    assert set(target.metrics) <= set(env.metrics)
+    for arm in target.arms:
+        policies = fixed_policies(env, {**env.spec.baselines[target.baseline], **arm.policy})
+        assert set(policies) == set(env.agents)
+
+
+def test_volatility_leaves_out_trends_and_the_first_quarter():
+    rising_line = np.arange(40.0)[None]
+    waves = np.tile([1.0, -1.0], 20)[None]
+    jump = np.where(np.arange(40) < 5, 100.0, 0.0)[None]
+    assert volatility(rising_line) == pytest.approx(0.0) == volatility(jump)
+    changes = np.tile([2.0, -2.0], 15)[:29]  # of the last 30 epochs
+    assert volatility(waves) == pytest.approx(changes.std(ddof=1))
+
+
+def test_gaps_of_grades_count_students_only():
+    found = graded(0.25, 0)
+    found.people_end["in_university"][1] = [1.0, 1.0, 0.0, 0.0, 1.0]  # no student of one group
+    assert grade_gaps([found]) == pytest.approx([0.25 + 1e-3])
+    found.people_end["in_university"][:] = 0.0
+    assert np.isnan(grade_gaps([found])).all()

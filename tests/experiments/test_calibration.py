@@ -51,6 +51,19 @@ def test_stays_agree_with_the_components(name):
     shares, difference = measured.shares, measured.difference
     assert shares.shape == (3, 2) and np.nanmin(shares) >= 0.0 and np.nanmax(shares) <= 1.0
     assert difference == pytest.approx(np.nanmean(np.abs(shares[:, 0] - shares[:, 1])))
+    assert measured.gap == pytest.approx(np.nanmean(shares[:, 0] - shares[:, 1]))
+    tenth = np.digitize(found.score, np.quantile(found.score, np.arange(1, 10) / 10))
+    whole = calibration(env, params, policies, seed, 1)
+    for place in (0, 4, 9):
+        for code in (0, 1):
+            rows = (tenth == place) & (found.group == code)
+            if rows.any():
+                assert whole.deciles[place, code] == pytest.approx(good[rows].mean())
+                assert whole.scores[place, code] == pytest.approx(
+                    found.score[rows].mean(), rel=1e-6
+                )
+            else:
+                assert np.isnan(whole.deciles[place, code])
     if name == "loan":  # without relief the disadvantaged cannot pay
         assert (shares[:, 0] > shares[:, 1] + 0.1).any() and difference > 0.05
         assert difference > measured.null.max()

@@ -10,7 +10,7 @@ from stand_ins import stand_in
 
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._readings import queue
+from fairgym.experiments.mafe._readings import queue, served
 from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of
 from fairgym.experiments.mafe.learners import REWARD, SCORE, SURVIVED, UNFAIR, ended
@@ -108,6 +108,11 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
     share, median = np.zeros((2, 2, 4, 3))
     share[0, 3, -1], share[1, 2, -1] = 0.5, 0.0
     median[0, 3, -1], median[1, 1, -1] = 30.0, 7.0
+    # 100 people begin to wait at once; half of the waits last one month, the others to the end
+    reached = np.zeros((2, 4, 2, 4))
+    for month, people in enumerate((50.0, 50.0, 25.0, 25.0)):
+        reached[:, month, :, month] = people
+    reached[1, 3] = 0.0  # the second episode has ended
     names = {"wait_disparity": -2.0, "queue_disparity": -5.0}
 
     def seed(served):
@@ -120,7 +125,7 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
             trace=None,
             people_start={},
             people_end={},
-            waits={"waiting": {"share": share, "median": median}},
+            waits={"waiting": {"share": share, "median": median, "reached": reached}},
             totals=SimpleNamespace(
                 waited=np.array([[50.0, 30.0], [20.0, 0.0]]),
                 disbursed=np.full((2, 2), 5.0),
@@ -136,17 +141,19 @@ def test_the_queue_is_that_at_the_end_of_each_episode():
 
     found = queue(ENV, [seed(1.0), seed(4.0)])
     expected = {
-        "mean wait of those paid out": [5.0, 5.0],
-        "time in the queue, advantaged": [37.5, 37.5],
-        "time in the queue, disadvantaged": [50.0, 50.0],
-        "wait disparity": [2.0, 2.0],
-        "wait disparity, null mean": np.full((2, 3), 1.0),
-        "queue disparity": [5.0, 5.0],
-        "queue disparity, null mean": np.full((2, 3), 2.5),
-        "waiting at the end": [0.25, 0.25],
-        "median wait of these": [30.0, 30.0],
         "never paid out, advantaged": [0.125, 0.125],
         "never paid out, disadvantaged": [0.75, 0.0],
+        "waiting at the end": [0.25, 0.25],
+        "median wait of these": [30.0, 30.0],
+        "half of waits end within": [1.0, 1.0],
+        "nine tenths of waits end within": [60.0, 60.0],  # half never end
+        "time in the queue, advantaged": [37.5, 37.5],
+        "time in the queue, disadvantaged": [50.0, 50.0],
+        "queue disparity": [5.0, 5.0],
+        "queue disparity, null mean": np.full((2, 3), 2.5),
+        "wait disparity": [2.0, 2.0],
+        "wait disparity, null mean": np.full((2, 3), 1.0),
+        "mean wait of those paid out": [5.0, 5.0],
     }
     assert list(found) == list(expected)
     for name, values in expected.items():
@@ -197,3 +204,20 @@ def test_who_is_in_a_bed():
     }
     assert in_bed(people, 1.0) == pytest.approx(1 / 3) and in_bed(people, 0.0) == 1.0
     assert np.isnan(in_bed({name: column[:, 6:] for name, column in people.items()}, 0.0))
+
+
+def test_the_share_served_is_of_all_episodes():
+    """Six of ten people over two groups and two episodes; nobody is approved in another seed."""
+
+    def seed(paid, approved):
+        totals = SimpleNamespace(first_disbursed=np.array(paid), first_approved=np.array(approved))
+        return stand_in(Evaluation, totals=totals)
+
+    some, none = seed([[4.0, 0.0], [1.0, 1.0]], [[5.0, 2.0], [1.0, 2.0]]), np.zeros((2, 2))
+    np.testing.assert_allclose(served([some, seed(none, none)]), [0.6, 0.0])
+
+
+def test_values_of_few_seeds_follow_their_interval():
+    assert ex.iqm_text([1.0, 2.0, 3.0]).endswith("] (1.00, 2.00, 3.00)")
+    assert ex.mean_text([1.0, 2.0]).startswith("1.50 [") and "(1.00, 2.00)" in ex.mean_text([1, 2])
+    assert "(" not in ex.iqm_text([1.0, 1.0, 1.0]) + ex.iqm_text([1.0, 2.0, 3.0, 4.0])

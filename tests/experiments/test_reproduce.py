@@ -102,7 +102,11 @@ def policies(out):
     ("name", "words"),
     [
         ("mafe-fig7", "paper scale: fewer people than the 10,000"),
-        ("mafe-table9", "paper scale: nothing is reduced"),
+        (
+            "mafe-table9",
+            "paper scale: the number of people is not published, and is the 10,000 that MAFE's"
+            " normalisers suggest",
+        ),
         ("fairqcm-fig1", "paper scale: nothing is reduced"),
     ],
 )

@@ -200,6 +200,11 @@ def test_the_groups_of_a_real_evaluation(seeds):
         people_episodes=2,
     )
     rows = cells_of(tables.group_table({"mine": Result("mine", True, (found,))}, env))
+    heads = [row[0] for row in rows]
+    (wait,) = (place for place, head in enumerate(heads) if head.endswith("of the served only"))
+    assert any("ever paid out" in head for head in heads[:wait]), (
+        "who is served stands before waits"
+    )
     group = found.people_start["group"]
     assert [float(cell) for cell in rows[1][2:4]] == [(group == code).sum() / 2 for code in (0, 1)]
     weights = 0.9 ** np.arange(env.horizon)

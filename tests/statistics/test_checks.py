@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fairgym.statistics.checks import CHANCE, Check, Tally
+from fairgym.statistics.shares import two_outcomes
 
 NAN = float("nan")
 
@@ -130,3 +131,39 @@ def test_own_predictions_are_told_apart_and_do_not_count():
     alone = tally_of(own[:1])
     assert alone.verdict == "no prediction"
     assert alone.words == "checks: 1 own prediction (1 of them hold)"
+
+
+def test_seeds_with_two_outcomes_have_the_interval_of_a_share():
+    """Seven seeds of ten reach 1, three stay at 0.5: Clopper and Pearson's interval of 7 in 10."""
+    values = np.array([1.0, 0.5, 1.0, 1.0, 1.01, 0.5, 1.0, 0.49, 1.0, 1.0])
+    found = Check.above("", values, 0.6)
+    # https://doi.org/10.1093/biomet/26.4.404, 7 of 10: 0.3475 to 0.9333
+    lower, upper = np.mean([0.5, 0.5, 0.49]), np.mean([1.0] * 6 + [1.01])
+    assert found.estimate == pytest.approx(values.mean())
+    assert found.low == pytest.approx(lower + 0.3475 * (upper - lower), abs=1e-3)
+    assert found.high == pytest.approx(lower + 0.9333 * (upper - lower), abs=1e-3)
+    assert (found.outcome, found.detail) == (HOLDS, "0.497 with 3 seeds, 1 with 7")
+    paired = Check.higher("", values, np.full(10, 0.7))
+    assert (paired.low, paired.high) == pytest.approx((found.low - 0.7, found.high - 0.7))
+    assert paired.detail.endswith("; -0.203 with 3 seeds, 0.301 with 7")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.0, 0.0, 1.0, 1.0],  # too few
+        [0.0, 1.0, 1.0, 1.0, 1.0],  # a single seed is an outlier
+        [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
+        [0.5] * 6,
+        [0.0, 0.0, 1.0, 1.0, NAN],
+    ],
+)
+def test_other_seeds_do_not_have_two_outcomes(values):
+    assert two_outcomes(values) is None
+
+
+def test_normal_seeds_rarely_have_two_outcomes():
+    rng = np.random.default_rng(0)
+    for count, most in ((5, 0.02), (10, 0.001)):
+        found = [two_outcomes(one) is not None for one in rng.normal(size=(5_000, count))]
+        assert np.mean(found) < most

@@ -7,15 +7,16 @@ import results
 FOLDER = Path(__file__).parents[2] / "docs" / "results"
 HEAD = "| claim | estimate | 95% CI | test | kind | outcome |\n| --- | --- |\n"
 ONE = (
-    f"# One\n\n{HEAD}| a | 1.00 | [0.50, 1.50] | p = 0.06 | predicted | holds |\n"
+    "# One\n\n- Size: 1,000 people, 5 epochs, 10 seeds (0 to 9).\n\n"
+    f"{HEAD}| a | 1.00 | [0.50, 1.50] | p = 0.06 | predicted | holds |\n"
     "| b | 1.00 | [−1.00, 3.00] |  | predicted | undecided |\n"
     "| c | 0 | [0, 0] |  | by construction | holds |\n\nMore.\n\n| x | y |\n"
 )
 TWO = f"# Two\n\n{HEAD}| d | 1.00 | [0.50, 1.50] |  | calibrated | holds |\n\nMore.\n"
 INDEX = (
-    "| figure | shows | verdict | command |\n| --- | --- | --- | --- |\n"
-    "| [first](one.md), at quick scale | this | old | `run one` |\n"
-    "| [second](two.md) | that |  | `run two` |\n"
+    "| result | claim | verdict | predicted | not counted | n | command |\n| --- |\n"
+    "| [first](one.md), at quick scale | this | old |  | old | old | `run one` |\n"
+    "| [second](two.md) | that |  |  |  |  | `run two` |\n"
     "| [third](three.md) | no experiment |\n\nChecks in all: 0.\n"
 )
 
@@ -24,11 +25,11 @@ def test_verdicts_and_numbers_are_those_of_the_pages():
     pages = {"one.md": ONE, "two.md": TWO, "three.md": "# Three\n"}
     one, two, three, _, last = results.index(INDEX, pages).splitlines()[2:]
     assert one == (
-        "| [first](one.md), at quick scale | this | **holds in part**: 1 of 2 predicted checks"
-        " hold, 1 undecided; not counted: 1 by construction | `run one` |"
+        "| [first](one.md), at quick scale | this | **holds in part** | 1 of 2 hold, 1 undecided"
+        " | 1 by construction | 10 seeds | `run one` |"
     )
     assert two == (
-        "| [second](two.md) | that | **no prediction**: checks: 1 calibrated | `run two` |"
+        "| [second](two.md) | that | **no prediction** |  | 1 calibrated |  | `run two` |"
     )
     assert three == "| [third](three.md) | no experiment |"
     assert last.startswith(

@@ -8,7 +8,7 @@ from fairgym.audit.groups import compared
 from fairgym.audit.parts import Cell, Column, Part
 from fairgym.audit.roles import Roles
 from fairgym.audit.table import Decisions
-from fairgym.statistics.proportions import Shares, rate_interval
+from fairgym.statistics.survival import survival
 
 SOON = (1, 3, 12)  # periods after which the share that still waits is given
 
@@ -87,28 +87,6 @@ def first_waits(
     until = np.full(len(start), int(period.max(initial=0)))
     until[ended] = period[rows[end[ended]]]
     return rows[start], until - begin, ended
-
-
-def survival(
-    wait: np.ndarray, ended: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the share that waits longer than 0, 1, 2, ... periods, with its limits.
-
-    They are those of a share of independent persons, whose effective number is that of Greenwood's
-    variance (K. J. Rothman 1978, Journal of Chronic Diseases 31:557). Where the share is 0 or 1, it
-    is the number at risk over the share just before (F. J. Dorey and E. L. Korn 1987, Statistics in
-    Medicine 6:679).
-    """
-    size = int(wait.max(initial=0)) + 1
-    events = np.bincount(wait[ended], minlength=size).astype(np.float64)
-    at_risk = np.cumsum(np.bincount(wait, minlength=size)[::-1])[::-1].astype(np.float64)
-    share = np.cumprod(1.0 - events / at_risk)
-    before = np.concatenate([[1.0], share[:-1]])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        greenwood = np.cumsum(events / (at_risk * (at_risk - events)))
-        number = (1.0 - share) / (share * greenwood)
-        number = np.where((share > 0.0) & (share < 1.0), number, at_risk / before)
-    return share, *rate_interval(Shares(share, number), level)
 
 
 def _waiting(wait: np.ndarray, ended: np.ndarray, level: float, last: int) -> dict[str, Cell]:

@@ -18,9 +18,9 @@ LINES = 19  # of the comparison, without --all
 
 @dataclasses.dataclass(frozen=True)
 class DemoFlags:
-    """Train a bank's three agents on borrowers sampled from real loans, and write a report.
+    """Train a bank's three agents on borrowers sampled from loan records, and write a report.
 
-    The loans are observed; race is imputed from the credit score.
+    The records are public. Whether a loan defaulted, FICO scores and groups are imputed.
     """
 
     out: str = flag(
@@ -71,7 +71,7 @@ def demo(arguments: Sequence[str]) -> None:
     line(
         "Three agents of a bank learn who gets a loan, when, and how much relief, of which"
         f" {params.relief_forgiven:.0%} is forgiven: {flags.population_size:,} people sampled from"
-        f" real loans, {flags.epochs} epochs."
+        f" loan records with imputed defaults, FICO and groups, {flags.epochs} epochs."
     )
     with shown("loan, f-macem") as progress:
         run = train(config, out, progress=progress, **options)

@@ -20,9 +20,9 @@ class ReproduceFlags(Output, EngineFlags):
     names: tuple[str, ...] = names("Experiments, such as mafe-fig8; --list shows all.", "NAME")
     scale: str = flag(
         "quick",
-        "Size of the runs: quick takes minutes, paper is as published, large has 10,000 people"
-        " (only some experiments).",
-        metavar="quick|paper|large",
+        "Size of the runs: quick takes minutes, paper is as published. Some experiments have large,"
+        " with 10,000 people and the training of quick, and full, with that of paper.",
+        metavar="quick|paper|large|full",
     )
     seeds: int | None = flag(None, "Number of seeds; by default that of the scale.")
     out: str = flag(

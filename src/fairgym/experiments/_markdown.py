@@ -28,7 +28,8 @@ _OUTCOMES = (
 )
 _INTERVALS = (
     "Estimates are means over seeds with Student's t interval; p is from an exact sign-flip test,"
-    " and with n seeds it is never below 2 / 2^n."
+    " and with n seeds it is never below 2 / 2^n. Where the seeds have two outcomes, the test says"
+    " how many have each, and the interval is that of this share."
 )
 _EXACT = "The numbers are exact: nothing is random."
 
@@ -104,9 +105,14 @@ def page_text(
 
 def cut_words(experiment: Experiment, making: Making) -> str:
     """Return the differences from the paper scale in one sentence."""
-    cuts = making.size.cuts(experiment.sizes["paper"])
-    if not cuts and (making.size.people or INFERRED_PEOPLE) < INFERRED_PEOPLE:
-        cuts.append(f"fewer people than the {INFERRED_PEOPLE:,} that MAFE's normalisers suggest")
+    people, cuts = making.size.people, making.size.cuts(experiment.sizes["paper"])
+    if not cuts and people is not None:
+        suggested = f"the {INFERRED_PEOPLE:,} that MAFE's normalisers suggest"
+        cuts.append(
+            f"fewer people than {suggested}"
+            if people < INFERRED_PEOPLE
+            else f"the number of people is not published, and is {suggested}"
+        )
     return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'nothing is reduced'}"
 
 

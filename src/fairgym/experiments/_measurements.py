@@ -61,16 +61,21 @@ def held_out(
     )
 
 
-def held_out_run(run: Run, episodes: int, permutations: int = 0) -> Evaluation:
-    """Measure the learned policies of a run in held-out episodes."""
+def held_out_run(
+    run: Run, episodes: int, permutations: int = 0, people: bool = False
+) -> Evaluation:
+    """Measure the learned policies of a run in held-out episodes; arguments as `held_out`."""
     seed = run.config.seed
-    return held_out(run.env, run.params, run.policies, seed, episodes, permutations)
+    return held_out(run.env, run.params, run.policies, seed, episodes, permutations, people)
 
 
-def untrained_run(run: Run, episodes: int, permutations: int = 0) -> Evaluation:
-    """Measure the untrained policies of a run in held-out episodes."""
+def untrained_run(
+    run: Run, episodes: int, permutations: int = 0, people: bool = False
+) -> Evaluation:
+    """Measure the untrained policies of a run in held-out episodes; arguments as `held_out`."""
     policies = run.job.algorithm.policies(initial_state(run.job))
-    return held_out(run.env, run.params, policies, run.config.seed, episodes, permutations)
+    seed = run.config.seed
+    return held_out(run.env, run.params, policies, seed, episodes, permutations, people)
 
 
 def score(

@@ -6,6 +6,7 @@ from fairgym.experiments._base import (
     LARGE,
     PAPER,
     QUICK,
+    SCALES,
     Experiment,
     Grid,
     Outcome,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairgym.core import FairgymError
-from fairgym.experiments._base import Experiment, Outcome, experiments
+from fairgym.experiments._base import Experiment, Grid, Outcome, Size, experiments
 from fairgym.experiments._markdown import Making, cut_words, page_text, sources, training_time
 from fairgym.sweeps import Engine, Failed, Planned, engine_of, failure_of, loaded, plan, unique
 from fairgym.training.progress import Several, Shown, shown_together
@@ -53,7 +53,7 @@ def reproduce(
 
     Args:
         names: Names of the experiments.
-        scale: "quick", "paper", or "large" for experiments that have it.
+        scale: "quick", "paper", or "large" or "full" for experiments that have them.
         seeds: Number of seeds; by default that of the scale.
         out: Folder of the runs.
         pages: Folder of the pages, with figures in its `images`; `out` by default.
@@ -77,9 +77,8 @@ def reproduce(
     for name in dict.fromkeys(names):
         experiment = experiments.get(name)()
         size = experiment.size(scale, seeds)
-        todo.append(
-            (name, experiment, size, plan(experiment.grid(size), experiment.seeds(size), out))
-        )
+        planned = _planned(experiment, experiment.grid(size), size, out)
+        todo.append((name, experiment, size, planned))
     every = unique(one for *_, planned in todo for several in planned.values() for one in several)
     _prepare(where)
     total = len(every) + sum(e.following * size.seeds for _, e, size, _ in todo)
@@ -92,7 +91,7 @@ def reproduce(
     for name, experiment, size, planned in todo:
         here = train(planned)  # skips runs that an earlier experiment has trained
         if here is not None:
-            more = train(plan(experiment.then(size, here), experiment.seeds(size), out))
+            more = train(_planned(experiment, experiment.then(size, here), size, out))
             here = None if more is None else here | more
         if here is None:
             say(f"{name}: left out, as runs of it failed")
@@ -117,6 +116,14 @@ def reproduce(
     if train.failed:
         raise failure_of(list(train.failed.values()), len(train.places))
     return results
+
+
+def _planned(experiment: Experiment, grid: Grid, size: Size, out: Path) -> dict[str, list[Planned]]:
+    """Return the planned runs by key, each configuration with its number of seeds."""
+    counts = {key: experiment.seeds_of(key, size) for key in grid}
+    first = experiment.first_seed
+    planned = plan(grid, range(first, first + max(counts.values(), default=0)), out)
+    return {key: several[: counts[key]] for key, several in planned.items()}
 
 
 class _Training:

@@ -20,6 +20,7 @@ from fairgym.statistics.intervals import (
 
 NULL_MEAN = ", null mean"  # suffix of a column name
 MOST_BANDS = 3  # in one panel
+FEW_SEEDS = 3  # up to this number, the values of the seeds follow their interval
 LONGEST = 14  # letters of a label that stands at the end of its line
 
 CAPTION = (
@@ -34,13 +35,19 @@ def interval_text(low: float, high: float) -> str:
 
 
 def mean_text(values: Numbers) -> str:
-    """Return the mean of one value per seed with Student's t interval, for a table."""
-    return _estimate_text(*mean_interval(values))
+    """Return the mean of one value per seed with Student's t interval, for a table.
+
+    Of two or three seeds, for which an interval says little, the values follow in brackets.
+    """
+    return _estimate_text(*mean_interval(values)) + _few(values)
 
 
 def iqm_text(values: Numbers) -> str:
-    """Return the interquartile mean of one value per seed with its bootstrap interval."""
-    return _estimate_text(*bootstrap_interval(values))
+    """Return the interquartile mean of one value per seed with its bootstrap interval.
+
+    Values of two or three seeds follow as in `mean_text`.
+    """
+    return _estimate_text(*bootstrap_interval(values)) + _few(values)
 
 
 def null_text(null: Numbers) -> str:
@@ -65,6 +72,14 @@ def cell(column: str, values: Numbers) -> str:
         values: Values for `iqm_text` or `null_text`.
     """
     return null_text(values) if column.endswith(NULL_MEAN) else iqm_text(values)
+
+
+def _few(values: Numbers) -> str:
+    """Return the values of two or three seeds, unless they are equal."""
+    several = np.asarray(values, np.float64).reshape(-1)
+    if not 2 <= several.size <= FEW_SEEDS or np.ptp(several) == 0.0:
+        return ""
+    return f" ({', '.join(map(number, several))})"
 
 
 def _estimate_text(estimate: float, low: float, high: float) -> str:

@@ -81,15 +81,16 @@ def group_table(results: Mapping[str, Result], env: Environment, axis: str = "")
     sized = parts == env.spec.groups and has_population(env)
     rows = _size_rows(results, env) if sized else []
     of_people = has_people(env) and axis in env.spec.partitions and not sized
-    of_groups = compared_by_group(env)
-    for disparity, metric in disparities(env).items():
+    of_groups, finished = compared_by_group(env), env.spec.finished_only
+    # who is served stands before how long those who are served wait for it
+    for disparity, metric in sorted(disparities(env).items(), key=lambda item: item[0] in finished):
         own = disparity in of_groups if of_people else axis_of(env, metric.rate.numerator) == axis
         if not own:
             continue
         shown = metric_label(env, disparity)
         unit = metric.rate.unit_in(env.spec.component_info)
         way = "↓ lower is better" if metric.rate.sign < 0 else "↑ higher is better"
-        if disparity in env.spec.finished_only:
+        if disparity in finished:
             way = "of the served only"
         about = escaped(f"{people_unit(unit)[0]}, {way}")
         heading = f"{escaped(rate_title(env, disparity))}<small>{about}</small>"

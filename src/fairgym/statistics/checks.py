@@ -5,8 +5,11 @@ import math
 from collections import Counter
 from typing import Literal
 
+import numpy as np
+
 from fairgym.statistics.comparisons import paired_test
 from fairgym.statistics.intervals import Numbers, mean_interval
+from fairgym.statistics.shares import two_outcomes
 
 Kind = Literal["predicted", "own prediction", "calibrated", "by construction"]
 KINDS: tuple[Kind, ...] = ("predicted", "own prediction", "calibrated", "by construction")
@@ -17,6 +20,9 @@ CHANCE = 0.025
 @dataclasses.dataclass(frozen=True)
 class Check:
     """The claim that a number lies between two limits; most claims have only one limit.
+
+    Checks of values over seeds take Student's t interval of the mean. Where the seeds have two
+    outcomes (`two_outcomes`), the interval is that of the share of seeds with the higher outcome.
 
     Attributes:
         statement: Claim in words.
@@ -59,34 +65,44 @@ class Check:
     def above(
         cls, statement: str, values: Numbers, limit: float = 0.0, kind: Kind = "predicted"
     ) -> "Check":
-        """Check that the mean over seeds is above a limit, by Student's t interval."""
-        return cls(statement, *mean_interval(values), lowest=limit, kind=kind)
+        """Check that the mean over seeds is above a limit."""
+        return cls.between(statement, values, limit, kind=kind)
 
     @classmethod
     def below(
         cls, statement: str, values: Numbers, limit: float, kind: Kind = "predicted"
     ) -> "Check":
-        """Check that the mean over seeds is below a limit, by Student's t interval."""
-        return cls(statement, *mean_interval(values), highest=limit, kind=kind)
+        """Check that the mean over seeds is below a limit."""
+        return cls.between(statement, values, highest=limit, kind=kind)
 
     @classmethod
     def between(
         cls,
         statement: str,
         values: Numbers,
-        lowest: float,
-        highest: float,
+        lowest: float = -math.inf,
+        highest: float = math.inf,
         kind: Kind = "predicted",
     ) -> "Check":
-        """Check that the mean over seeds is between two limits, by Student's t interval."""
-        return cls(statement, *mean_interval(values), lowest, highest, kind)
+        """Check that the mean over seeds is between two limits."""
+        interval, detail = _over_seeds(values)
+        return cls(statement, *interval, lowest, highest, kind, detail)
 
     @classmethod
     def higher(cls, statement: str, a: Numbers, b: Numbers, kind: Kind = "predicted") -> "Check":
-        """Check that a is above b, by the t interval of their paired differences over seeds."""
-        test = paired_test(a, b)
-        found = (test.difference, test.low, test.high)
-        return cls(statement, *found, lowest=0.0, kind=kind, detail=f"p = {test.p:.3g}")
+        """Check that a is above b, by the interval of their paired differences over seeds."""
+        interval, outcomes = _over_seeds(np.asarray(a, np.float64) - np.asarray(b, np.float64))
+        detail = "; ".join(filter(None, (f"p = {paired_test(a, b).p:.3g}", outcomes)))
+        return cls(statement, *interval, lowest=0.0, kind=kind, detail=detail)
+
+
+def _over_seeds(values: Numbers) -> tuple[tuple[float, float, float], str]:
+    """Return the mean over seeds with its interval, and the two outcomes of the seeds in words."""
+    found = two_outcomes(values)
+    if found is None:
+        return mean_interval(values), ""
+    words = f"{found.lower:.3g} with {found.total - found.high} seeds, {found.upper:.3g} with"
+    return found.interval(), f"{words} {found.high}"
 
 
 class Tally(Counter[tuple[str, str]]):

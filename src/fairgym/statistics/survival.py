@@ -1,13 +1,45 @@
-"""Distribution of waits, including people who still wait at the end (Kaplan and Meier 1958)."""
+"""Distribution of waits, including people who still wait at the end (Kaplan and Meier 1958).
+
+`survival` is for waits of single persons, `still_waiting` for counts of people by time waited.
+"""
 
 from collections.abc import Iterable
 
 import numpy as np
 
+from fairgym.statistics.proportions import normal_quantile
+
 FEW = 20  # with fewer people no share is estimated
 
 # Times, and the share of people who still wait at each.
 WaitCourse = tuple[np.ndarray, np.ndarray]
+
+
+def survival(
+    wait: np.ndarray, ended: np.ndarray, level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the share that waits longer than 0, 1, 2, ... periods, with its limits.
+
+    The limits are those of the logarithm of the logarithm, with Greenwood's variance.
+
+    Args:
+        wait: Periods that each person waits, to the end of the wait or of the observation.
+        ended: Whether the wait has ended.
+        level: Confidence level.
+
+    Returns:
+        Arrays `(share, low, high)` over 0, 1, ... to the longest wait.
+    """
+    size = int(wait.max(initial=0)) + 1
+    events = np.bincount(wait[ended], minlength=size).astype(np.float64)
+    at_risk = np.cumsum(np.bincount(wait, minlength=size)[::-1])[::-1].astype(np.float64)
+    share = np.cumprod(1.0 - events / at_risk)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events)))) / -np.log(share)
+        power = np.exp(normal_quantile(level) * spread)
+        low, high = share**power, share ** (1.0 / power)
+    inner = (share > 0.0) & (share < 1.0)
+    return share, np.where(inner, low, share), np.where(inner, high, share)
 
 
 def wait_ages(horizon: int) -> np.ndarray:

@@ -243,6 +243,7 @@ rules = Registry(
     "rule",
     modules=(
         "fairgym.policies.rules",
+        "fairgym.policies.reacting",
         "fairgym.environments.attention.rules",
         "fairgym.environments.bank_loans.rules",
         "fairgym.environments.college_admissions.rules",

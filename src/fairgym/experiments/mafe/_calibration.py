@@ -16,8 +16,11 @@ from jaxtyping import Array, Key, PRNGKeyArray, PyTree
 
 from fairgym.core import AnyPolicy, Environment, Params, rollout
 from fairgym.core.batching import map_episodes
+from fairgym.experiments import _parts as ex
+from fairgym.results.labels import title, words
 
 BINS = 3  # of equally many people
+DECILES = 10
 MIDDLE = 575.0  # middle of the FICO scale
 
 
@@ -124,15 +127,21 @@ class Calibration(NamedTuple):
     Attributes:
         shares: Share of stays with a good outcome, by third of the scores and group, shape
             (3, groups); NaN where a group has nobody.
-        difference: Mean absolute difference between the groups, over the thirds with both groups;
-            0 if there is none.
-        null: Null distribution of the difference, with group labels permuted over the stays of
-            each third, shape (permutations,).
+        gap: Mean difference of the first group's shares from the second's, over the thirds with
+            both groups; 0 if there is none.
+        difference: The same of the absolute differences.
+        null: Null distribution of `difference`, with group labels permuted over the stays of each
+            third, shape (permutations,).
+        deciles: The shares by decile of the scores instead, shape (10, groups).
+        scores: Mean score of these stays, shape (10, groups).
     """
 
     shares: np.ndarray
+    gap: float
     difference: float
     null: np.ndarray
+    deciles: np.ndarray
+    scores: np.ndarray
 
 
 def calibration(
@@ -151,28 +160,111 @@ def calibration(
     """
     stays = spells(env, params, policies, seed, episodes)
     good = outcomes(env, stays)
-    cuts = np.quantile(stays.score, np.arange(1, BINS) / BINS) if good.size else np.zeros(0)
-    third = np.searchsorted(cuts, stays.score, side="right")
-    # number of stays, and of stays with a good outcome, by third and group
-    count, well = (
-        np.array(
-            [[np.sum(x[(third == b) & (stays.group == g)]) for g in (0, 1)] for b in range(BINS)]
-        )
-        for x in (np.ones(good.shape, np.int64), good.astype(np.int64))
-    )
+    ones = np.ones(good.shape, np.int64)
+    count, well = (_sums(x, stays, BINS) for x in (ones, good.astype(np.int64)))
     rng = np.random.default_rng(seed)
     of_first = rng.hypergeometric(
         well.sum(axis=1), (count - well).sum(axis=1), count[:, 0], (permutations, BINS)
     )
     permuted = np.stack([of_first, well.sum(axis=1) - of_first], axis=-1)
-    shares, difference = _shares(well, count)
-    return Calibration(shares, float(difference), _shares(permuted, count)[1])
+    apart = _gaps(well, count)
+    in_tenths, good_in_tenths, scores = (
+        _sums(x, stays, DECILES) for x in (ones, good, stays.score)
+    )
+    return Calibration(
+        _shares(well, count),
+        float(apart.mean()),
+        float(np.abs(apart).mean()),
+        np.abs(_gaps(permuted, count)).mean(axis=-1),
+        _shares(good_in_tenths, in_tenths),
+        _shares(scores, in_tenths),
+    )
 
 
-def _shares(well: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Return shares of good outcomes, and the mean difference over thirds with both groups."""
-    shares = np.where(count > 0, well / np.maximum(count, 1), np.nan)
-    both = np.all(count > 0, axis=1)
+def _sums(values: np.ndarray, stays: Spells, bins: int) -> np.ndarray:
+    """Return the sum of the values of stays by quantile of the scores and group, (bins, groups)."""
+    cuts = np.quantile(stays.score, np.arange(1, bins) / bins) if stays.score.size else np.zeros(0)
+    place = np.searchsorted(cuts, stays.score, side="right")
+    return np.array(
+        [[np.sum(values[(place == b) & (stays.group == g)]) for g in (0, 1)] for b in range(bins)]
+    )
+
+
+def _shares(well: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return sums divided by counts; NaN where nobody counts."""
+    return np.where(count > 0, well / np.maximum(count, 1), np.nan)
+
+
+def _gaps(well: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return the differences between the groups' shares in bins with both; 0 if there is none."""
+    shares, both = _shares(well, count), np.all(count > 0, axis=1)
     if not both.any():
-        return shares, np.zeros(shares.shape[:-2])
-    return shares, np.abs(shares[..., both, 0] - shares[..., both, 1]).mean(axis=-1)
+        return np.zeros((*shares.shape[:-2], 1))
+    return np.asarray(shares[..., both, 0] - shares[..., both, 1])
+
+
+def thirds_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
+    """Return shares of good outcomes by third of the scores, a row per setting.
+
+    Args:
+        name: Name of the environment.
+        one: Its numbers, as `MafeGroups.measure` returns them.
+    """
+    groups = [words(group) for group in one["groups"]]
+    thirds = [
+        f"{third} third, {group}" for third in ("lowest", "middle", "highest") for group in groups
+    ]
+    signed = f"{groups[0]} minus {groups[1]}"
+    found = {}
+    for setting, own in one["settings"].items():
+        shares = own["shares"].reshape(len(own["shares"]), -1).T
+        found[setting] = {
+            **dict(zip(thirds, map(_known, shares), strict=True)),
+            signed: own["gap"],
+            "difference": own["difference"],
+            f"difference{ex.NULL_MEAN}": own["difference, null"],
+        }
+    system = SYSTEMS[name]
+    return ex.columns_table(
+        ["setting", *thirds, signed, "difference", "null mean"],
+        found,
+        f"**{title(name)}**, calibration within groups: share of the people who have"
+        f" {system.outcome}, by third of the {words(system.score)} with which they entered; the"
+        " mean over the thirds of the signed gap, and of its size. “Null mean” is that of the size,"
+        " with the group labels permuted within the thirds: mean and 95% interval over the"
+        " permutations.",
+    )
+
+
+def deciles_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
+    """Return score and share of good outcomes by decile of the scores and group.
+
+    Args:
+        name: Name of the environment.
+        one: Its numbers, as `MafeGroups.measure` returns them; of the first setting.
+    """
+    setting, own = next(iter(one["settings"].items()))
+    system = SYSTEMS[name]
+    head, columns = ["decile"], []
+    for code, group in enumerate(one["groups"]):
+        for what, values in (
+            (words(system.score), own["scores"]),
+            (system.outcome, own["deciles"]),
+        ):
+            head.append(f"{words(group)}, {what}")
+            columns.append(values[:, :, code])
+    rows = [
+        [f"{tenth + 1}", *(ex.iqm_text(_known(column[:, tenth])) for column in columns)]
+        for tenth in range(DECILES)
+    ]
+    return ex.Table(
+        head,
+        rows,
+        f"**{title(name)}**, calibration by decile, {setting}: mean {words(system.score)} with"
+        f" which people entered, and share of them who have {system.outcome}. In a calibrated score"
+        " the shares of both groups are equal in every row.",
+    )
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    return values[~np.isnan(values)]

@@ -1,7 +1,7 @@
 """Actions that the agents learn with all terms weighted equally."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import PyTree
@@ -19,6 +19,7 @@ RELIEF = {
 NEAR = 0.05
 NEARLY_ALL = 0.95  # share of the applicants
 SIMILAR = 0.05  # difference between two default rates
+GRADED = ("starts", "ends")  # of education
 NEAR_CAP = 0.9  # share of the highest premium
 DEFAULTS = "default_disparity"
 
@@ -39,7 +40,7 @@ class MafeFig10(ex.Experiment):
         " scholarships and mentorship"
     )
 
-    sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
+    sizes: ClassVar = ex.SCALES
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return the objective with all terms in three environments."""
@@ -49,13 +50,21 @@ class MafeFig10(ex.Experiment):
         """Return environment -> "runs", whose logs hold most of the numbers, and "ends".
 
         "ends" are held-out episodes of the learned policies, one entry per seed, where a check is
-        about a disparity: in loan.
+        about groups: in loan and education. In education these have people, and "starts" are the
+        same episodes with the untrained policies.
         """
         assert size.held_out is not None
-        data = {name: {"runs": several, "ends": []} for name, several in runs.items()}
+        data: dict[str, dict[str, Any]] = {
+            name: {"runs": several, "ends": []} for name, several in runs.items()
+        }
         data["loan"]["ends"] = [
             ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in runs["loan"]
         ]
+        several = runs["education"]
+        data["education"] |= {
+            "ends": [ex.held_out_run(run, size.held_out, people=True) for run in several],
+            "starts": [ex.untrained_run(run, size.held_out, people=True) for run in several],
+        }
         return data
 
     def conclude(self, data: PyTree) -> ex.Outcome:
@@ -76,7 +85,11 @@ class MafeFig10(ex.Experiment):
         return ex.Outcome(
             figures={name: mean_actions(list(found["runs"])) for name, found in data.items()},
             caption="Lines and areas are means over seeds; bands are the range of the seeds.",
-            tables=[ex.columns_table(head, actions, caption), _default_table(data["loan"]["ends"])],
+            tables=[
+                ex.columns_table(head, actions, caption),
+                _default_table(data["loan"]["ends"]),
+                _grades_table(data["education"]),
+            ],
             checks=checks,
         )
 
@@ -91,6 +104,37 @@ def _default_table(ends: ex.Ends) -> ex.Table:
     )
 
 
+def _grades_table(found: PyTree) -> ex.Table:
+    return ex.Table(
+        ["education", "untrained policies", "learned policies"],
+        [["gap of cumulative GPAs", *(ex.iqm_text(grade_gaps(found[k])) for k in GRADED)]],
+        "Mean cumulative GPA of the majority's students minus that of the minority's, at the end"
+        " of held-out episodes; interquartile mean over seeds [95% CI].",
+    )
+
+
+def grade_gaps(ends: ex.Ends) -> np.ndarray:
+    """Return the gap between the groups' mean cumulative GPAs, majority minus minority, (seeds,).
+
+    Of the students at the end of an episode; episodes in which a group has none do not count.
+
+    Args:
+        ends: Episodes of education, measured with people.
+    """
+    found = []
+    for one in ends:
+        people = one.people_end
+        gaps = []
+        for gpa, group, studies in zip(
+            *(people[name] for name in ("gpa", "group", "in_university")), strict=True
+        ):
+            own = [gpa[(studies > 0.0) & (group == code)] for code in (0.0, 1.0)]
+            if all(side.size for side in own):
+                gaps.append(own[0].mean(dtype=np.float64) - own[1].mean(dtype=np.float64))
+        found.append(np.mean(gaps) if gaps else np.nan)
+    return np.array(found, np.float64)
+
+
 def action_ends(runs: Sequence[ex.Run], agent: str, *elements: str) -> np.ndarray:
     """Return first and last of the mean of an agent's action elements (default: all)."""
     names = elements or runs[0].env.action_space(agent).names
@@ -101,8 +145,8 @@ def loan_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     """Check the directions in loan; `ends` are measured under permutations of the groups.
 
     The forgiven share of relief and the monthly payout cap were chosen by the learned relief,
-    admissions and defaults. Under every interpretation too few loans default for the groups to
-    differ by the limit.
+    admissions and defaults. Under every interpretation some loans default, and too few for the
+    groups to differ by the limit.
     """
     thresholds = action_ends(runs, "admissions")
     relief = np.array([action_ends(runs, "debt_management", name)[1] for name in RELIEF])
@@ -125,7 +169,7 @@ def loan_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
         ex.Check.above(
             "loan: some loans default (share of the loans that end)",
             -ex.logged_ends(runs, log_keys.metric("default_rate"))[1],
-            kind="calibrated",
+            kind="by construction",
         ),
         ex.Check.below(
             f"loan: the groups' default rates end alike (excess over the null below {SIMILAR})",
@@ -166,10 +210,15 @@ def health_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     ]
 
 
-def education_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
+def education_checks(runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = ()) -> list[ex.Check]:
     """Check the directions in education.
 
     Terms, salaries and tuition were chosen by the planner's shares.
+
+    Args:
+        runs: Runs, one per seed.
+        ends: Held-out episodes of the learned policies, with people.
+        starts: The same with the untrained policies; without them grades are not checked.
     """
     tertiary, university, diversity = (
         action_ends(runs, "planner", kind)[1]
@@ -177,7 +226,18 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     )
     salaries = ex.logged_curves(runs, log_keys.action("university", "salaries"))
     early = salaries[:, : max(1, salaries.shape[1] // 4)].mean(axis=1)
+    paid = ex.logged_curves(runs, log_keys.action("employer", "salary"))
+    first, last = ex.first_and_last(paid)
+    fifths = np.array_split(paid, 5, axis=1)
+    midway = fifths[2].mean(axis=1)
+    untrained, learned = (np.abs(grade_gaps(episodes)) for episodes in (starts, ends))
     return [
+        ex.Check.higher(
+            "education: the planner's largest share is tertiary education (lead over the next)",
+            tertiary,
+            np.maximum(university, diversity),
+            "calibrated",
+        ),
         ex.Check.higher(
             "education: the planner gives tertiary education more than the university",
             tertiary,
@@ -203,7 +263,28 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
             )
             for kind in ("scholarships", "mentorship")
         ),
-    ]
+        ex.Check.higher(
+            "education: the employer's mean salary falls at first (first epoch minus the middle"
+            " fifth of the epochs)",
+            first,
+            midway,
+        ),
+        ex.Check.higher(
+            "education: the employer's mean salary rises after the middle of training",
+            last,
+            midway,
+        ),
+    ] + (
+        [
+            ex.Check.higher(
+                "education: the gap between the groups' cumulative GPAs is smaller than untrained",
+                untrained,
+                learned,
+            )
+        ]
+        if starts
+        else []
+    )
 
 
 CHECKS = {"loan": loan_checks, "health": health_checks, "education": education_checks}

@@ -37,7 +37,7 @@ class MafeFig7(ex.ComparisonFigure):
         ' smaller performance differences between training configurations"'
     )
 
-    sizes: ClassVar = {"paper": ex.PAPER, "quick": ex.QUICK, "large": ex.LARGE}
+    sizes: ClassVar = ex.SCALES
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return three objectives in three environments, and runs that rank failures by score."""
@@ -56,9 +56,10 @@ class MafeFig7(ex.ComparisonFigure):
         """Return kind -> sum of the terms of that kind.
 
         "curve" and "learned" are those of the candidates and of the learned policy, (seeds,
-        epochs). "whole" is the mean of "curve" over the epochs, and "final" is from held-out
-        episodes, (seeds,). Further keys: "null" is the null distribution of fairness, (seeds,
-        permutations), and "survived" the share of held-out episodes that do not fail, (seeds,).
+        epochs). "whole" is the mean of "curve" over the epochs, "volatility" is that of its
+        changes, and "final" is from held-out episodes, (seeds,). Further keys: "null" is the null
+        distribution of fairness, (seeds, permutations), and "survived" the share of held-out
+        episodes that do not fail, (seeds,).
         With all terms, "excess" is the excess of fairness of the untrained and the learned
         policies over the null, (2, seeds).
         """
@@ -73,6 +74,7 @@ class MafeFig7(ex.ComparisonFigure):
                 "curve": curve,
                 "learned": ex.logged_curves(runs, log_keys.term(kind)),
                 "whole": curve.mean(axis=1),
+                "volatility": volatility(curve),
                 "final": ex.score(ends, ex.category(env, kind)),
                 "terms": sum(env.metrics[name].kind == kind for name in env.spec.terms),
             }
@@ -82,11 +84,12 @@ class MafeFig7(ex.ComparisonFigure):
         return found
 
     def checks(self, data: PyTree) -> list[ex.Check]:
-        """Check improvement, the plateau in loan, and the differences between objectives."""
+        """Check improvement, the plateau in loan, volatility, and differences of objectives."""
         apart = {name: differences(found) for name, found in _published(data).items()}
         return [
             *_improvement(data),
             *_plateaus(data),
+            *_volatilities(data),
             *(
                 ex.Check.higher(
                     f"the objectives differ more in {other} than in health",
@@ -109,7 +112,7 @@ class MafeFig7(ex.ComparisonFigure):
             "Difference between the objectives per term, as defined in the notes; fairness is the"
             " excess over the null, except for whole curves [95% jackknife CI].",
         )
-        return [_final_table(data), apart, _rates_table(published)]
+        return [_final_table(data), apart, _rates_table(published), _volatility_table(published)]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
         """Return the learning curves, one row per environment, one column per kind."""
@@ -184,6 +187,52 @@ def _plateaus(data: PyTree) -> list[ex.Check]:
         statement = f"loan: with “{OBJECTIVES[other]}” the rates end lower"
         checks.append(ex.Check.higher(statement, *ends))
     return checks
+
+
+def volatility(curves: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of the changes from epoch to epoch, of each curve.
+
+    The first quarter of the epochs, in which curves rise most, does not count.
+
+    Args:
+        curves: Values, shape (seeds, epochs).
+
+    Returns:
+        Shape (seeds,).
+    """
+    later = curves[:, curves.shape[1] // 4 :]
+    return np.std(np.diff(later, axis=1), axis=1, ddof=1)
+
+
+def _volatilities(data: PyTree) -> list[ex.Check]:
+    """Check that curves of terms are more volatile where the objective leaves these terms out."""
+    left_out = {"direct": ("fair", "rate"), "direct-fair": ("rate",)}
+    return [
+        ex.Check.higher(
+            f"{name}: with “{OBJECTIVES[objective]}”, curves of the terms left out are more"
+            " volatile than with all terms",
+            *(
+                np.mean([data[name][one][kind]["volatility"] for kind in kinds], axis=0)
+                for one in (objective, ALL)
+            ),
+        )
+        for name in ENVIRONMENTS
+        for objective, kinds in left_out.items()
+    ]
+
+
+def _volatility_table(data: PyTree) -> ex.Table:
+    found = {
+        (name, OBJECTIVES[objective]): {NAMES[kind]: own[kind]["volatility"] for kind in ex.KINDS}
+        for name, objectives in data.items()
+        for objective, own in objectives.items()
+    }
+    return ex.columns_table(
+        ["environment", "objective", *NAMES.values()],
+        found,
+        "Volatility of the plotted curves: standard deviation of the changes from one epoch to the"
+        " next, after the first quarter of the epochs; interquartile mean over seeds [95% CI].",
+    )
 
 
 def _final_table(data: PyTree) -> ex.Table:

@@ -23,7 +23,7 @@ from fairgym.statistics.intervals import interquartile_mean
 ENVIRONMENTS = ("health", "loan", "education")
 MODERATE = 0.3  # from lambda 1 down to it, the trade-off should be small
 SMALL = 0.1  # share of the reward at lambda = 1
-REWARD, FAIRNESS, SURVIVED = "reward", "fairness", "survived"
+REWARD, PROFIT, FAIRNESS, SURVIVED = "reward", "profit", "fairness", "survived"
 NULL = FAIRNESS + ex.NULL_MEAN
 LOW = 0.1  # up to this lambda, runs in which failed episodes rank by score are shown
 
@@ -68,18 +68,19 @@ class MafeFig9(ex.ComparisonFigure):
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
-        """Return reward, fairness with its null distribution, and survival."""
+        """Return reward, its profit, fairness with its null distribution, and survival."""
         env = runs[0].env
         fair = sum(env.metrics[term].kind == "fair" for term in env.spec.terms)
         return {
             REWARD: ex.score(ends, Objective.frontier(env, 1.0)),
+            PROFIT: ex.score(ends, Objective.direct(env)),
             FAIRNESS: ex.score(ends, Objective.frontier(env, 0.0)),
             NULL: ex.null_sums(ends, env) / fair,
             SURVIVED: ex.survival(ends),
         }
 
     def checks(self, data: ex.Compared) -> list[ex.Check]:
-        """Check the loss of reward at a moderate lambda and at 0, and the gain of fairness.
+        """Check loss and gain of reward by lambda, the gain of fairness, and the normalised range.
 
         Where most reward is lost is not predicted: at lambda 0 the objective has no rewards.
         """
@@ -88,6 +89,7 @@ class MafeFig9(ex.ComparisonFigure):
             found = by_weight(labelled)
             reward = {weight: one[REWARD] for weight, one in found.items()}
             moderate = min(weight for weight in reward if weight >= MODERATE)
+            most = max(weight for weight in reward if weight < 1.0)
             above = reward[1.0] - reward[moderate]
             excess = [ex.excess(one[FAIRNESS], one[NULL]) for one in found.values()]
             ranks = np.argsort(excess, axis=0).argsort(axis=0)
@@ -106,6 +108,17 @@ class MafeFig9(ex.ComparisonFigure):
                     above,
                 ),
                 ex.Check.higher(
+                    f"{name}: some weight on fairness improves the reward (lambda {most:g} over 1)",
+                    reward[most],
+                    reward[1.0],
+                ),
+                ex.Check.below(
+                    f"{name}: normalised terms stay within 0 and 1 (largest profit at any lambda"
+                    " below 1)",
+                    np.max([one[PROFIT] for one in found.values()], axis=0),
+                    1.0,
+                ),
+                ex.Check.higher(
                     f"{name}: below lambda {moderate:g} more reward is lost than above",
                     reward[moderate] - reward[0.0],
                     above,
@@ -119,9 +132,9 @@ class MafeFig9(ex.ComparisonFigure):
         caption = (
             "Means of normalised rewards and of normalised disparities in held-out episodes, and"
             " share of these episodes that do not fail; interquartile mean over seeds [95% CI]."
-            f" {ex.NULL_NOTE}"
+            f" {ex.NULL_NOTE} “Profit” is the normalised profit, one of the rewards."
         )
-        head = ["environment", "lambda", REWARD, FAIRNESS, NULL, SURVIVED]
+        head = ["environment", "lambda", REWARD, PROFIT, FAIRNESS, NULL, SURVIVED]
         return [ex.columns_table(head, ex.by_place(data), caption)]
 
     def figures(self, data: ex.Compared) -> dict[str, Figure]:

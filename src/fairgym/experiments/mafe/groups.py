@@ -12,7 +12,12 @@ from matplotlib.figure import Figure
 from fairgym.core import AnyPolicy, Params, by_group, rollout
 from fairgym.core.batching import map_episodes
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._calibration import SYSTEMS, calibration
+from fairgym.experiments.mafe._calibration import (
+    SYSTEMS,
+    calibration,
+    deciles_table,
+    thirds_table,
+)
 from fairgym.fairness import Disparity
 from fairgym.policies import Flips, fixed_policies, group_flips
 from fairgym.results.labels import title, words
@@ -34,7 +39,7 @@ SCORE, SURVIVED = "objective", "survived"
 STATES = 16  # number of states in which decisions are compared
 NOTHING = 1e-3  # standard deviations
 LITTLE = 0.05  # share of the objective
-ALIKE = 0.05  # difference between two shares
+ALIKE = 0.01  # gap between two shares
 
 
 @ex.experiments.register("mafe-groups")
@@ -73,8 +78,10 @@ class MafeGroups(ex.ComparisonFigure):
         - "by_group": change of each group, by agent, (seeds, groups).
         - "course": mean core attribute of the groups, (seeds, groups, steps).
         - "shares": shares of good outcomes by third of the scores, (seeds, thirds, groups).
-        - "difference", "difference, null": mean difference of these shares between the groups,
-          (seeds,), and its null distribution, (seeds, permutations).
+        - "gap": mean signed gap between the groups in these shares, (seeds,).
+        - "difference", "difference, null": the same without the sign, (seeds,), and its null
+          distribution, (seeds, permutations).
+        - "deciles", "scores": shares, and mean scores, by decile, (seeds, 10, groups).
         """
         flips = [flips_of(run) for run in runs]
         acting = [agent for agent in runs[0].env.agents if all(agent in one for one in flips)]
@@ -108,8 +115,7 @@ class MafeGroups(ex.ComparisonFigure):
     def checks(self, data: PyTree) -> list[ex.Check]:
         """Check that observed groups are used, hidden groups are not, and the cost of hiding.
 
-        Only the cost can come out either way: networks use what they observe and nothing else, and
-        within thirds the limit is wider than the difference.
+        The flips cannot come out either way: networks use what they observe and nothing else.
         """
         checks, kind = [], "by construction"
         for name, settings in SETTINGS.items():
@@ -123,12 +129,12 @@ class MafeGroups(ex.ComparisonFigure):
                     statement, changed = f"{flip} hidden (below {NOTHING})", hidden["flips"][agent]
                     checks.append(ex.Check.below(statement, changed, NOTHING, kind))
             checks.append(
-                ex.Check.below(
+                ex.Check.between(
                     f"{name}: within thirds of the scores, both groups have {SYSTEMS[name].outcome}"
-                    f" equally often (excess over the null below {ALIKE}), group observed",
-                    ex.excess(observed["difference"], observed["difference, null"]),
+                    f" equally often (signed gap between −{ALIKE} and {ALIKE}), group observed",
+                    observed["gap"],
+                    -ALIKE,
                     ALIKE,
-                    kind,
                 )
             )
             shown, unseen = (one["ends"][SCORE] for one in (observed, hidden))
@@ -142,8 +148,8 @@ class MafeGroups(ex.ComparisonFigure):
         return checks
 
     def tables(self, data: PyTree) -> list[ex.Table]:
-        """Return four tables per environment."""
-        makers = (_ends_table, _flips_table, _calibration_table, _course_table)
+        """Return five tables per environment."""
+        makers = (_ends_table, _flips_table, thirds_table, deciles_table, _course_table)
         return [make(name, one) for name, one in data.items() for make in makers]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
@@ -241,6 +247,9 @@ def _measured(
         "null": null,
         "course": np.array([course(*one, episodes) for one in acting]),
         "shares": np.array([one.shares for one in calibrated]),
+        "gap": np.array([one.gap for one in calibrated]),
+        "deciles": np.array([one.deciles for one in calibrated]),
+        "scores": np.array([one.scores for one in calibrated]),
         "difference": np.array([one.difference for one in calibrated]),
         "difference, null": np.array([one.null for one in calibrated]),
     }
@@ -282,30 +291,6 @@ def _flips_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         f"**{title(name)}**, counterfactual flips: halfway through an episode, the features that"
         " reveal the group are exchanged for those of the other group, for one person at a time."
         " Changes of the decision are in standard deviations of the agent's decisions.",
-    )
-
-
-def _calibration_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
-    groups = [words(group) for group in one["groups"]]
-    thirds = [
-        f"{third} third, {group}" for third in ("lowest", "middle", "highest") for group in groups
-    ]
-    found = {}
-    for setting, own in one["settings"].items():
-        shares = own["shares"].reshape(len(own["shares"]), -1).T
-        found[setting] = {
-            **dict(zip(thirds, map(_known, shares), strict=True)),
-            "difference": own["difference"],
-            f"difference{ex.NULL_MEAN}": own["difference, null"],
-        }
-    system = SYSTEMS[name]
-    return ex.columns_table(
-        ["setting", *thirds, "difference", "null mean"],
-        found,
-        f"**{title(name)}**, calibration within groups: share of the people who have"
-        f" {system.outcome}, by third of the {words(system.score)} with which they entered, and the"
-        " mean difference between the groups. “Null mean” has the group labels permuted within the"
-        " thirds: mean and 95% interval over the permutations.",
     )
 
 

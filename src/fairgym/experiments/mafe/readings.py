@@ -7,14 +7,14 @@ text allows more than one answer. The reported policies indicate which one the a
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
-from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe import _readings
+from fairgym.experiments.mafe import _columns, _readings, _relief
 from fairgym.experiments.mafe._readings import (
     CAPS,
     CHOSEN_CAP,
@@ -26,11 +26,8 @@ from fairgym.experiments.mafe._readings import (
     WITH_CAPS,
     Interpretation,
     lending_words,
-    mean,
-    queue,
 )
-from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF, action_ends
-from fairgym.fairness import Objective
+from fairgym.experiments.mafe.fig10 import CHECKS, RELIEF
 from fairgym.results.labels import capital, title
 
 Measure = Callable[[Sequence[ex.Run], ex.Ends], ex.Columns]
@@ -56,72 +53,6 @@ class Question:
     with_checks: bool = False
 
 
-# ---------------------------------------------------------------- measures
-
-
-def known_means(episodes: ex.Ends, name: str) -> np.ndarray:
-    """Return the mean of a metric over episodes in which it is defined, by seed; 0 if none."""
-    return np.array([mean(one.metrics[name][one.defined[name]]) for one in episodes])
-
-
-def outcome(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
-    """Return survival and sums of normalised terms, disparities with null distributions."""
-    env = runs[0].env
-    sums = {f"{kind} terms": ex.score(episodes, ex.category(env, kind)) for kind in ex.KINDS}
-    return {
-        "survived": ex.survival(episodes),
-        **sums,
-        f"fair terms{ex.NULL_MEAN}": ex.null_sums(episodes, env),
-    }
-
-
-def bank(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
-    """Return survival, normalised profit, admission, relief and default."""
-    last = {name: action_ends(runs, "debt_management", name)[1] for name in RELIEF}
-    return {
-        "survived": ex.survival(episodes),
-        "profit": ex.score(episodes, Objective.direct(runs[0].env)),
-        "admitted": known_means(episodes, "admission_rate"),
-        **{title(name): values for name, values in last.items()},
-        "default": -known_means(episodes, "default_rate"),
-    }
-
-
-def waits(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
-    """Return published waits, times in the queue, and profit."""
-    env = runs[0].env
-    return queue(env, episodes) | {"profit": ex.score(episodes, Objective.direct(env))}
-
-
-def school(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
-    """Return the shares of planner and university, and the share of salaries over training."""
-    planner = ("tertiary_education", "university", "diversity_incentives")
-    salaries = ex.logged_curves(runs, log_keys.action("university", "salaries"))
-    quarters = [quarter.mean(axis=1) for quarter in np.array_split(salaries, 4, axis=1)]
-    return {
-        "survived": ex.survival(episodes),
-        **{title(kind): action_ends(runs, "planner", kind)[1] for kind in planner},
-        **{f"salaries, quarter {n}": values for n, values in enumerate(quarters, start=1)},
-        **{
-            title(kind): action_ends(runs, "university", kind)[1]
-            for kind in ("scholarships", "mentorship")
-        },
-        "graduation": known_means(episodes, "graduation_rate"),
-    }
-
-
-def country(runs: Sequence[ex.Run], episodes: ex.Ends) -> ex.Columns:
-    """Return premium, the planner's shares, coverage, incidence and mortality."""
-    kinds = ("public_health", "insurance_subsidies", "hospital_infrastructure", "rollover")
-    return {
-        "premium": action_ends(runs, "insurer", "premium")[1],
-        **{title(kind): action_ends(runs, "planner", kind)[1] for kind in kinds},
-        "insured": known_means(episodes, "insured_rate"),
-        "incidence": -known_means(episodes, "incidence_rate"),
-        "mortality": -known_means(episodes, "mortality_rate"),
-    }
-
-
 # ---------------------------------------------------------------- questions
 
 
@@ -129,7 +60,7 @@ QUESTIONS = {
     "forgiveness": Question(
         "What does relief cost, and how much can the bank pay out?",
         _readings.forgiveness,
-        bank,
+        _columns.bank,
         "All terms have equal weight. Relief is that of the last tenth of the epochs; profit is"
         " normalised.",
         with_checks=True,
@@ -137,26 +68,26 @@ QUESTIONS = {
     "rewards": Question(
         "What does relief cost, under other objectives?",
         _readings.rewards,
-        bank,
+        _columns.bank,
         "As above, with the other objectives of figure 7.",
     ),
     "borrowers": Question(
         "Does everybody pay the amount predicted from their features?",
         _readings.borrowers,
-        bank,
+        _columns.bank,
         "As above; the objective is all terms with equal weight, or direct rewards alone. With"
         " three quarters of their own residuals, borrowers default as in the data.",
     ),
     "queues": Question(
         "Which queue does the objective include?",
         _readings.queues,
-        waits,
+        _columns.waits,
         COLUMNS,
     ),
     "schooling": Question(
         "Which terms does education weight, and what is a salary?",
         _readings.schooling,
-        school,
+        _columns.school,
         "Shares of the planner and the university are those of the last tenth of the epochs; the"
         " university's share for salaries is the mean of each quarter of the epochs.",
         with_checks=True,
@@ -164,7 +95,7 @@ QUESTIONS = {
     "students": Question(
         "Does everybody have the baseline GPA predicted from their features?",
         _readings.students,
-        school,
+        _columns.school,
         "As above, with the terms of appendix H. People are resampled until the groups' baselines"
         " differ by 0.5 standard deviations; with a share of 0 and 0.25 they differ by more without"
         " resampling (3.1 and 1.3).",
@@ -173,7 +104,7 @@ QUESTIONS = {
     "care": Question(
         "How does a planner's money improve the health of a region?",
         _readings.care,
-        country,
+        _columns.country,
         "All terms have equal weight: those of appendix G or, in the last row, of table 1, which"
         " leaves incidence out. A cycle's public health money works in full in each of its six"
         " months, or a sixth of it does. Q is the improvement of features without money, printed as"
@@ -184,7 +115,7 @@ QUESTIONS = {
     "failures": Question(
         "May an episode that fails win?",
         _readings.failures,
-        outcome,
+        _columns.outcome,
         "Direct rewards and disparities have equal weight; terms are normalised and summed by"
         " kind.",
     ),
@@ -195,8 +126,15 @@ QUESTIONS = {
 
 
 HELD = "figure 10"  # column with the number of its checks that hold
+SEARCHED = "grid search"  # key of the numbers of `_relief.search`
 CHOSEN = lending_words(CHOSEN_FORGIVEN)
 PUBLISHED, SEEN = QUEUES
+# Rows that the predicted checks compare.
+DECISIVE = (
+    f"forgiveness/{CHOSEN}",
+    f"rewards/{CHOSEN_FORGIVEN:g} forgiven, direct",
+    *(f"queues/{row}" for row in QUEUES),
+)
 
 
 @ex.experiments.register("mafe-readings")
@@ -211,6 +149,7 @@ class MafeReadings(ex.ComparisonFigure):
         " direct rewards alone; the paper does not say how much relief is forgiven, how much a bank"
         " pays out per month, whose waits count, and how a failed episode is scored"
     )
+    sizes: ClassVar = {"paper": dataclasses.replace(ex.PAPER, seeds=5), "quick": ex.QUICK}
     caption = ex.CAPTION
     claims = (
         ex.Claim(
@@ -234,6 +173,10 @@ class MafeReadings(ex.ComparisonFigure):
         ),
     )
 
+    def seeds_of(self, key: str, size: ex.Size) -> int:
+        """Return twice as many seeds for rows that a predicted check compares, at paper scale."""
+        return (2 if key in DECISIVE and size == self.sizes["paper"] else 1) * size.seeds
+
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every interpretation of every question."""
         assert size.people is not None
@@ -251,6 +194,12 @@ class MafeReadings(ex.ComparisonFigure):
             "checks": checks(runs, ends) if question.with_checks else [],
         }
 
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
+        """Return question -> interpretation -> `numbers`, and the grid search."""
+        assert size.people is not None
+        data = super().measure(size, runs, seeds)
+        return data | {SEARCHED: _relief.search(size.people, range(2 * size.seeds))}
+
     def checks(self, data: PyTree) -> list[ex.Check]:
         """Check the published behaviour under the chosen interpretations, and effects of others.
 
@@ -264,26 +213,28 @@ class MafeReadings(ex.ComparisonFigure):
         columns = {
             name: {words: one["columns"] for words, one in found.items()}
             for name, found in data.items()
+            if name != SEARCHED
         }
         relief = ex.Check.higher(
             "loan: deferred relief is given more freely than relief of which"
             f" {CHOSEN_FORGIVEN:g} is forgiven",
-            _relief(lent[lending_words(0.0)]),
-            _relief(lent[CHOSEN]),
+            _given(lent[lending_words(0.0)]),
+            _given(lent[CHOSEN]),
             "calibrated",
         )
         return [*chosen_by, relief, *super().checks(columns)]
 
     def tables(self, data: PyTree) -> list[ex.Table]:
-        """Return one table per question."""
-        return [_table(name, found) for name, found in data.items()]
+        """Return one table per question, with the grid search after the cost of relief."""
+        found = [_table(name, data[name]) for name in QUESTIONS]
+        return [found[0], _relief.table(data[SEARCHED]), *found[1:]]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
         """Return the effect of forgiveness in loan."""
         return {"loan": _plot(data["forgiveness"])}
 
 
-def _relief(found: Mapping[str, PyTree]) -> np.ndarray:
+def _given(found: Mapping[str, PyTree]) -> np.ndarray:
     """Return the mean relief of the groups."""
     return np.mean([found["columns"][title(name)] for name in RELIEF], axis=0)
 
@@ -318,7 +269,7 @@ def _table(name: str, found: Mapping[str, PyTree]) -> ex.Table:
 def _plot(lent: Mapping[str, PyTree]) -> Figure:
     """Plot relief, default and profit over the forgiven share, one line per payout cap."""
     shown: dict[str, Callable[[PyTree], np.ndarray]] = {
-        "relief": _relief,
+        "relief": _given,
         "share of loans that default": lambda one: one["columns"]["default"],
         "normalised profit": lambda one: one["columns"]["profit"],
     }

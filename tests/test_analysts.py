@@ -18,6 +18,7 @@ from fairgym.audit import audit
 from fairgym.audit.profiles import MEASURES, Profile, profile_names
 from fairgym.audit.write import map_names
 from fairgym.cli import main
+from fairgym.cli.output import WIDTH, folded
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "analysts"
@@ -35,8 +36,12 @@ def printed(words):
 
 
 def shown(found, there):
-    """An output as a page shows it: up to the line of dots, if it has one."""
-    lines = [line.rstrip() for line in found.splitlines()]
+    """An output as a page shows it: folded, and up to the line of dots, if it has one."""
+    lines = [
+        line.rstrip()
+        for text in found.splitlines()
+        for line in (folded(text) if len(text) > WIDTH and text[0].isascii() else [text])
+    ]
     if there and there[-1] == "...":
         lines = [*lines[: len(there) - 1], "..."]
     return lines

@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
-from fairgym.audit import audit
+from fairgym.audit import Part, Roles, audit
+from fairgym.audit.examples import example_config
+from fairgym.audit.parts import cell_text
 from fairgym.audit.profiles import MEASURES, Profile, profile_names
-from fairgym.audit.write import map_names
+from fairgym.audit.write import map_names, read_config
 from fairgym.cli import main
 from fairgym.cli.output import WIDTH, folded
 
@@ -118,13 +120,8 @@ def test_the_memo_quotes_the_audit():
     """Numbers of the example of a memo."""
     text = (FOLDER / "read-the-report.md").read_text()
     (memo,) = re.findall(r"^> (.*)$", text, re.MULTILINE)
-    from fairgym.audit import Roles
-    from fairgym.audit.examples import example_config
-    from fairgym.audit.parts import Part, cell_text
-    from fairgym.audit.write import read_config
-
-    roles = Roles(**read_config(example_config("arrests"))[0] | {"time": ""})
-    found = audit("example:arrests", roles)
+    roles = Roles(**read_config(example_config("arrests"))[0])
+    found = audit("example:arrests", dataclasses.replace(roles, time=""))
 
     def texts(part: Part, key: str, **where: Any) -> list[str]:
         (column,) = (one for one in part.columns if one.key == key)

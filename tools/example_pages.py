@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 from fairgym.cli import main as fairgym
-from fairgym.cli.output import say
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,7 +33,6 @@ def main(out: str) -> None:
             code = fairgym([*shlex.split(words), "--out", str(path)])
         if code:
             sys.exit(f"fairgym {words} ended with code {code}")
-        say(f"{path}")
 
 
 if __name__ == "__main__":

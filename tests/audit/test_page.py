@@ -248,8 +248,8 @@ def test_bins_of_scores_are_in_their_order_where_a_group_lacks_some():
         Part("calibration", "Outcomes", "", rows, columns), Roles(decision="ok", groups=("sex",))
     ).values()
     (panel,) = one.figure.axes
-    lines = {line.get_label(): line.get_xdata() for line in panel.lines}
-    assert list(lines["f"]) == [0.0, 2.0] and list(lines["m"]) == [0.0, 1.0, 2.0]
+    lines = {line.get_label(): np.asarray(line.get_xdata()).tolist() for line in panel.lines}
+    assert lines["f"] == [0.0, 2.0] and lines["m"] == [0.0, 1.0, 2.0]
 
 
 def test_the_gap_so_far_and_those_who_still_wait_are_drawn():

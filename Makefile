@@ -50,8 +50,8 @@ docs: .venv ## build the site into site/
 	@$(BIN)/python tools/cards.py build/cards
 	@$(BIN)/python tools/api.py build/api
 	@$(BIN)/python tools/notebook.py markdown docs/tutorials build/tutorials
-	@$(BIN)/python tools/example_pages.py docs/examples
 	$(BIN)/zensical build --clean --strict
+	@$(BIN)/python tools/example_pages.py site/examples
 
 clients: ## run the learners of other libraries, each in its own environment (CLIENTS="torchrl rejax": some)
 	@$(PYTHON) tools/clients.py $(CLIENTS)
@@ -73,7 +73,7 @@ lock: .venv ## compile requirements.lock anew from pyproject.toml
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 clean: ## remove the environment, caches and everything built; runs stay
-	rm -rf .venv .cache .jax-cache .hypothesis .pytest_cache .ruff_cache build dist site docs/examples
+	rm -rf .venv .cache .jax-cache .hypothesis .pytest_cache .ruff_cache build dist site
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 .venv: .venv/stamp

@@ -61,7 +61,7 @@ def leads_nowhere(page, target):
         file = (page.parent / path).resolve() if path else page
     if file.parent == ROOT / "docs" / "environments":  # the site shows the card there
         file = CARDS[file.stem]
-    if file.parent == ROOT / "docs" / "examples":  # made by `make docs`
+    if file.parent == ROOT / "docs" / "examples":  # in the built site
         return file.suffix != ".html" or file.stem not in example_pages.PAGES
     missing = anchor and file.suffix == ".md" and anchor not in anchors_of(file)
     return not file.exists() or bool(missing)

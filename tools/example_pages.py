@@ -1,8 +1,8 @@
 """Make the example pages that the gallery opens, each by one command.
 
-    python tools/example_pages.py docs/examples
+    python tools/example_pages.py site/examples
 
-They are made for the site and are not in the repository.
+They are added to the built site, and are not in the repository.
 """
 
 import contextlib

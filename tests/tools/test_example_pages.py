@@ -19,8 +19,7 @@ def test_the_gallery_opens_every_page_and_shows_its_command():
     for words in example_pages.PAGES.values():
         assert f"`fairgym {words} --out page.html`" in text
     makefile = (example_pages.ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "tools/example_pages.py docs/examples\n" in makefile
-    assert "/docs/examples/\n" in (example_pages.ROOT / ".gitignore").read_text(encoding="utf-8")
+    assert makefile.index("zensical build") < makefile.index("example_pages.py site/examples\n")
 
 
 def test_its_audits_are_of_built_in_tables():

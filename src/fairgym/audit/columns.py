@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.audit.dates import iso_dates, period_of
 from fairgym.core import FairgymError
 from fairgym.data.store import need
+from fairgym.fairness.dates import iso_dates, period_of
 from fairgym.fairness.times import KINDS, numbered
 from fairgym.utils.changes import did_you_mean
 

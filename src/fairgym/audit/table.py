@@ -19,11 +19,11 @@ from fairgym.audit.columns import (
     texts,
     truths_of,
 )
-from fairgym.audit.dates import iso_dates
 from fairgym.audit.examples import PREFIX, example_table
 from fairgym.audit.reading import read_table
 from fairgym.audit.roles import Roles
 from fairgym.core import FairgymError
+from fairgym.fairness.dates import iso_dates
 
 MOST_GROUPS = 200  # of a column
 MOST_PERIODS = 5000

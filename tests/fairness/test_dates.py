@@ -6,8 +6,8 @@ import pytest
 from decided import decisions_table
 
 from fairgym.audit import Roles, read_decisions
-from fairgym.audit.dates import iso_dates, period_of
 from fairgym.core import FairgymError
+from fairgym.fairness.dates import iso_dates, period_of
 
 DAYS = [datetime.date(2023, 1, 2) + datetime.timedelta(days=19 * n) for n in range(40)]
 

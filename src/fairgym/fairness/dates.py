@@ -28,7 +28,7 @@ def iso_dates(texts: Sequence[str], name: str) -> tuple[list[str], str]:
         FairgymError: It cannot be told whether the day or the month comes first.
 
     Examples:
-        >>> from fairgym.audit.dates import iso_dates
+        >>> from fairgym.fairness.dates import iso_dates
         >>> iso_dates(["3/14/2023", "4/1/2023"], "date")
         (['2023-03-14', '2023-04-01'], 'month/day/year')
     """

@@ -20,6 +20,7 @@ PAGES = {
     "audit-arrests": "audit --example arrests",
     "audit-hmda": "audit --example hmda",
     "audit-resume-names": "audit --example resume-names",
+    "what-if-relief": ("simulate loan --population 300 --horizon 60 --episodes 8 --reform relief"),
 }
 
 

@@ -51,6 +51,7 @@ docs: .venv ## build the site into site/
 	@$(BIN)/python tools/api.py build/api
 	@$(BIN)/python tools/notebook.py markdown docs/tutorials build/tutorials
 	$(BIN)/zensical build --clean --strict
+	@$(BIN)/python tools/example_pages.py site/examples
 
 clients: ## run the learners of other libraries, each in its own environment (CLIENTS="torchrl rejax": some)
 	@$(PYTHON) tools/clients.py $(CLIENTS)

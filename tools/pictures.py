@@ -6,15 +6,16 @@
 
 `PICTURES` says for every `docs/images/NAME.png` what it is drawn from. Training that is missing
 goes to `runs/pictures`, where it is reused, and resumed after a stop. Expect one to two minutes a
-seed on two quiet cores, half an hour in all from an empty folder; the gallery takes a minute.
+seed on two quiet cores, half an hour in all from an empty folder; the gallery takes a minute, and
+so do the figures of audits.
 
 `docs/images/pictures.json` keeps, for every picture, a fingerprint of what it is made from and a
 hash of the numbers in it. The fingerprint covers the configuration of training and measuring, the
 environment's version, constructor and titles of measures, the algorithm's hyperparameters, the
-palettes, and `DRAWING`. So `--list`, and `tests/tools/test_pictures.py`, find stale pictures in
-seconds. It does not cover source code, which changes daily without changing a picture: raise
-`DRAWING` when figures look different. The hash of the numbers tells, after a picture was made anew,
-whether only its look has changed.
+roles and the table of an audit, the palettes, and `DRAWING`. So `--list`, and
+`tests/tools/test_pictures.py`, find stale pictures in seconds. It does not cover source code, which
+changes daily without changing a picture: raise `DRAWING` when figures look different. The hash of
+the numbers tells, after a picture was made anew, whether only its look has changed.
 """
 
 import argparse
@@ -40,6 +41,10 @@ from matplotlib.figure import Figure
 
 import fairgym
 from fairgym.algorithms import algorithms
+from fairgym.audit import Audit, Roles, audit
+from fairgym.audit.examples import PREFIX, example_config, example_table
+from fairgym.audit.figures import figures_of
+from fairgym.audit.write import read_config
 from fairgym.core import Environment
 from fairgym.policies import fixed_policies
 from fairgym.report import (
@@ -305,11 +310,53 @@ class Picture:
         ]
 
 
+@dataclasses.dataclass(frozen=True)
+class Audited:
+    """A figure of the page of an audit of a built-in table.
+
+    Attributes:
+        example: Name of the table.
+        part: Table of results that it is drawn from.
+        where: Cells of the rows that are drawn; {} for all rows.
+        name: Name of the figure, if the table has several.
+    """
+
+    example: str
+    part: str
+    where: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    name: str = ""
+
+    def figure(self, epochs: int = 0) -> Figure:
+        """Make the figure; nothing is trained."""
+        found = audited(self.example)
+        part = found.part(self.part)
+        rows = [row for row in part.rows if self.where.items() <= row.items()]
+        drawn = figures_of(dataclasses.replace(part, rows=rows), found.roles)
+        return drawn[self.name or self.part].figure
+
+    def fingerprint(self) -> str:
+        """Hash of what the picture is made from."""
+        table = hashlib.sha256(example_table(self.example).read_bytes()).hexdigest()
+        roles = dataclasses.asdict(roles_of(self.example))
+        return _hash([DRAWING, _looks(), dataclasses.asdict(self), roles, table])
+
+
+def roles_of(example: str) -> Roles:
+    """The roles of the columns of a built-in table."""
+    return Roles(**read_config(example_config(example))[0])
+
+
+@functools.cache
+def audited(example: str) -> Audit:
+    """The audit of a built-in table."""
+    return audit(f"{PREFIX}{example}", roles_of(example))
+
+
 def _of(name: str, draw: Callable[[Measured], Figure]) -> Picture:
     return Picture(name, draw, trained=True)
 
 
-PICTURES = {
+PICTURES: dict[str, Picture | Audited] = {
     "readme": _of("loan", learned_lending),
     "loan-actions": _of("loan", lambda page: mean_actions(page.groups)),
     "loan-comparison": _of("loan", lambda page: metric_comparison(page.shown, page.env)),
@@ -327,7 +374,14 @@ PICTURES = {
         "education", lambda page: part_curves(page.learned[0].evaluations, page.env, "region")
     ),
     "watch": Picture("loan", lambda: figure_of("watch.md"), page="watch.md"),
-} | {f"gallery-{name}": Picture(name, functools.partial(small_episode, name)) for name in GALLERY}
+    "audit-arrests": Audited("arrests", "gaps_over_time", {"grouping": "colour"}),
+    "audit-arrests-rates": Audited("arrests", "rates"),
+    "audit-hmda": Audited("hmda", "accounted", {"method": "regression"}),
+    "audit-resume-names": Audited("resume-names", "gaps"),
+}
+PICTURES |= {
+    f"gallery-{name}": Picture(name, functools.partial(small_episode, name)) for name in GALLERY
+}
 
 
 def _defaults(algorithm: str) -> dict[str, str]:

@@ -97,6 +97,8 @@ def test_a_file_in_the_format_is_read(name, tmp_path):
         assert found.outcome is not None and set(found.outcome) == {0.0, 1.0}
     if name == "lending-club":
         assert found.amount is not None and (found.amount == 3600.0).all()
+    if name == "hmda-lar":
+        assert "Race Not Available" not in found.groupings["derived_race"].names
     if name == "open-policing":
         assert (found.groupings["subject_race"].codes < 0).any()
 

@@ -336,11 +336,19 @@ def test_waits_are_those_of_a_loop(repeated):
         until = 5 if good is None else table["t"][good]
         expected[refused] = (until - table["t"][refused], good is not None)
     assert dict(zip(row, zip(wait, ended, strict=True), strict=True)) == expected
-    (part,) = waits(decisions, roles)
+    part, course = waits(decisions, roles)
     assert len(part.rows) == 3
     for one in part.rows:
         own = table["g"][row] == one["group"]
         assert one["refused"] == own.sum() and one["later_favourable"] == ended[own].sum()
+        rows = [row for row in course.rows if row["group"] == one["group"]]
+        assert [row["after"] for row in rows] == list(range(len(rows)))
+        share = 1.0
+        for step in rows:  # Kaplan-Meier by hand
+            at_risk = (wait[own] >= step["after"]).sum()
+            share *= 1.0 - (ended[own] & (wait[own] == step["after"])).sum() / at_risk
+            assert number_of(step, "share") == pytest.approx(share)
+        assert one["after_1"] == rows[1]["share"]
 
 
 def test_survival_is_that_of_statsmodels():

@@ -213,3 +213,69 @@ def test_figures_are_drawn_by_the_columns_of_a_table():
     columns = [Column("rate", "rate", "share", ("low", "high"))]
     assert figures_of(Part("error_rates", "Error rates", "", measures, columns), roles) == {}
     assert figures_of(Part("data", "Data", "", [{"what": "rows", "number": 3}]), roles) == {}
+
+
+def test_numbers_that_are_0_if_groups_are_alike_are_points():
+    roles = Roles(decision="ok", groups=("sex",))
+    rows = [
+        {"grouping": "sex", "group": group, "reference": "m", "smd": value}
+        | {"low": value - 0.1, "high": value + 0.1}
+        for group, value in (("f", -0.4), ("x", 0.2))
+    ]
+    columns = [Column("smd", "standardised difference", "", ("low", "high"), True)]
+    (one,) = figures_of(Part("scores", "Scores", "", rows, columns), roles).values()
+    assert one.heading == "Farthest from 0: f − m, 0.40 below"
+    drawing = inline_svg(one.figure, "a", "A", words=True)
+    assert "f − m: −0.40 [−0.50, −0.30]" in drawing
+    rows = [{"grouping": "sex", "group": "f", "balance": 0.03, "low": 0.01, "high": 0.05}]
+    columns = [Column("balance", "balance", "points", ("low", "high"), True)]
+    (one,) = figures_of(Part("balances", "Balances", "", rows, columns), roles).values()
+    assert one.heading == "Farthest from 0: f, 3.00 points above"
+    rows = [{"grouping": "sex", "group": "f", "reference": "m", "trend": None}]
+    columns = [Column("trend", "trend", "points", (), True)]
+    assert figures_of(Part("trends", "Trends", "", rows, columns), roles) == {}
+
+
+def test_bins_of_scores_are_in_their_order_where_a_group_lacks_some():
+    rows = [
+        {"grouping": "sex", "group": group, "bin": f"from {start}", "score_from": float(start)}
+        | {"rate": start / 10, "low": 0.0, "high": 1.0}
+        for group, starts in (("f", (1, 3)), ("m", (1, 2, 3)))
+        for start in starts
+    ]
+    columns = [Column("bin", "score"), Column("rate", "good", "share", ("low", "high"))]
+    (one,) = figures_of(
+        Part("calibration", "Outcomes", "", rows, columns), Roles(decision="ok", groups=("sex",))
+    ).values()
+    (panel,) = one.figure.axes
+    lines = {line.get_label(): np.asarray(line.get_xdata()).tolist() for line in panel.lines}
+    assert lines["f"] == [0.0, 2.0] and lines["m"] == [0.0, 1.0, 2.0]
+
+
+def test_the_gap_so_far_and_those_who_still_wait_are_drawn():
+    rng = np.random.default_rng(0)
+    rows = 1200
+    table = {"ok": rng.random(rows) < 0.5, "g": rng.choice(list("ab"), rows)}
+    table |= {"t": rng.integers(0, 4, rows), "id": rng.integers(0, 300, rows)}
+    roles = Roles(decision="ok", groups=("g",), time="t", person="id", resamples=50)
+    found = audit(table, roles)
+    part = found.part("gaps_over_time")
+    figures = figures_of(part, found.roles)
+    assert list(figures) == ["gaps_over_time", "gaps_over_time_so_far"]
+    last = cell_text(part.rows[-1], next(one for one in part.columns if one.key == "cumulative"))
+    assert figures["gaps_over_time_so_far"].heading.endswith(f"{last} points by 3")
+    course = found.part("waiting")
+    (drawn,) = figures_of(course, found.roles).values()
+    assert drawn.heading.startswith("Still waiting at the end: a ")
+    assert {line.get_label() for line in drawn.figure.axes[0].lines} >= {"a", "b"}
+
+
+def test_the_ratio_that_stands_first_is_the_one_farthest_from_1():
+    ok = {"a": (60, 40), "b": (90, 10), "c": (61, 39)}  # a is the largest and the lowest
+    table = {
+        "ok": [x for yes, no in ok.values() for x in [1] * yes + [0] * no] + [1] * 6 + [0] * 4,
+        "g": [name for name in ok for _ in range(100)] + ["a"] * 10,
+    }
+    numbers = four_numbers(audit(table, Roles(decision="ok", groups=("g",), reference="largest")))
+    assert numbers[-1][0] == "1.50" and numbers[-1][1].startswith("highest ratio")
+    assert numbers[-1][1].endswith("of b to a")

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from decided import decisions_table
 
-from fairgym.audit import Roles, audit
+from fairgym.audit import Roles, audit, read_decisions
 from fairgym.audit.parts import number_of
+from fairgym.audit.rates import rates
 from fairgym.core import FairgymError
 from fairgym.statistics.pairs import holm
 from fairgym.statistics.proportions import (
@@ -205,3 +206,28 @@ def test_findings_name_both_sides_and_what_is_unclear():
     assert " points [" in gap and "] less" in gap
     race = next(text for text in found.findings if "by race" in text.lower())
     assert race.startswith("Unclear: by race") and "the largest gap of 3 pairs" in race
+
+
+def test_groups_that_differ_in_capital_letters_alone_are_told():
+    table = {"ok": [1, 0] * 200, "g": ["Woman", "woman", "man", "a b"] * 100}
+    found = rates(read_decisions(table, roles := Roles(decision="ok", groups=("g",))), roles)
+    limits = [text for part in found for text in part.limits]
+    (told,) = [text for text in limits if "capital letters" in text]
+    assert "'Woman' and 'woman'" in told and "man'" in told and "a b" not in told
+    table["g"] = ["woman", "man"] * 200
+    found = rates(read_decisions(table, roles), roles)
+    assert not any("capital letters" in text for part in found for text in part.limits)
+
+
+def test_tables_that_leave_groups_out_are_named():
+    table = {"ok": [1, 0] * 800, "g": [f"town {n % 25}" for n in range(1600)]}
+    table |= {"score": list(range(1600))}
+
+    def told(**more):
+        roles = Roles(decision="ok", groups=("g",), **more)
+        found = rates(read_decisions(table, roles), roles)
+        return [text for part in found for text in part.limits if "largest of 25 groups" in text]
+
+    assert told() == [], "the tables of rates and gaps have all groups"
+    (one,) = told(score="score")
+    assert "in the tables of scores;" in one

@@ -125,6 +125,33 @@ def test_letters_of_windows_are_told(tmp_path):
     assert found.source.notes == ("log.csv is not UTF-8; its letters were read as Windows-1252.",)
 
 
+def test_decimal_commas_are_read_and_told(tmp_path):
+    rows = ["yes;f;0,5;1,25;1,234", "no;m;1;-3,5;5,678", "yes;m;;2;7,125"]
+    text = "\n".join(["ok;sex;score;amount;odd", *rows])
+    roles = {"score": "score", "amount": "amount"}
+    found = read(csv_file(tmp_path, text), **roles)
+    assert np.nan_to_num(found.score, nan=-1.0).tolist() == [0.5, 1.0, -1.0]
+    assert found.amount.tolist() == [1.25, -3.5, 2.0]
+    assert found.source.notes == ("Decimal commas were read as points: score, amount.",)
+    # three digits behind every comma may be thousands
+    assert "must have numbers, got '1,234' in row 1" in refusal(
+        csv_file(tmp_path, text), score="odd"
+    )
+    many = "\n".join(
+        ["ok;sex;x", *(f"{('yes', 'no')[n % 2]};{'fm'[n % 2]};{n},5" for n in range(20))]
+    )
+    found = read(csv_file(tmp_path, many), legit=("x",))
+    assert found.legit["x"].tolist() == [n + 0.5 for n in range(20)]
+
+
+def test_values_that_stand_for_an_unknown_group():
+    table = {"ok": ["yes", "no"] * 3, "sex": ["f", "m", "Not stated", "f", " not stated", ""]}
+    found = read(table, unknown=("not stated",))
+    codes = found.groupings["sex"]
+    assert codes.names == ("f", "m") and codes.codes.tolist() == [0, 1, -1, 0, -1, -1]
+    assert "two or more groups, got only 'm'" in refusal(table, unknown=("not stated", "F"))
+
+
 @pytest.mark.parametrize(
     "values, expected",
     [
@@ -374,6 +401,7 @@ def test_bad_roles_are_one_sentence():
         ({"decision": ""}, "decision is not given; name the column with the decisions"),
         ({"groups": ()}, "group is not given; name one or more columns"),
         ({"groups": ("a", "a")}, "groups must name each column once, got a, a"),
+        ({"unknown": ("x", "")}, "unknown must name values, such as 'Not stated', got 'x,'"),
         ({"every": "moon"}, "every must be day, week, month, quarter, year, got 'moon'"),
         ({"min_n": 0}, "min_n must be a whole number from 1"),
         ({"level": 1.0}, "level must be a number from 0.5 to below 1, got 1.0"),

@@ -116,6 +116,13 @@ def test_cells_for_people():
         "none": None,
         "yes": True,
     }
+    p = Column("p_holm", "p")
+    assert [cell_text({"p_holm": x}, p) for x in (4e-22, 0.0, 0.001, 0.04)] == [
+        "<0.001",
+        "<0.001",
+        "0.001",
+        "0.040",
+    ]
     share = Column("rate", "rate", "share", ("low", "high"))
     assert share.heading == "rate (%)" and cell_text(row, share) == "25.0 [20.0, 31.0]"
     points = Column("rate", "gap", "points", ("low", "high"), signed=True)

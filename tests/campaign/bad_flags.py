@@ -83,6 +83,7 @@ WRONG = {
     "path": ["", "a\0b", LONG, "\ud800", "a/" * 3000],
     "point": ["", "1", "1,", "a,b", "1,nan", "inf,1", "1,2,3", "1;2", LONG, f"{DIGITS},1"],
     "column": ["nope", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b"],
+    "values": ["", ",", "a,,b", " ", ",nope"],
     "log": ["", "nope", "tensorboard", "tensorboard:", "tensorboard:a\0b", "csv:runs", LONG],
     "shard": ["", "3", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/0", f"1/{DIGITS}x"],
 }
@@ -170,6 +171,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("decision", "group", "time", "outcome", "score", "legit"), "column"),
         **dict.fromkeys(("person", "cluster", "weight", "amount", "reference"), "column"),
         "unfavourable": "column",
+        "unknown": "values",
         "every": "column",
         "cross": bool,
         "min_n": int,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairgym.audit.columns import Codes
-from fairgym.audit.groups import Side, left_out, sides_of
+from fairgym.audit.groups import Side, sides_of
 from fairgym.audit.parts import Cell, Column, Part, number_of
 from fairgym.audit.regression import regression
 from fairgym.audit.roles import Roles
@@ -55,7 +55,6 @@ def adjusted(decisions: Decisions, roles: Roles) -> list[Part]:
             f"{lost:,} decisions ({number_told(lost / decisions.rows, 'share')}) are left out of"
             " the adjusted gaps, for an unknown value in a column to adjust for."
         )
-    limits += left_out(decisions, roles)
     for grouping in decisions.groupings:
         for side in sides_of(decisions, grouping, roles):
             rows, more = _compare(decisions, side, known, roles, limits)

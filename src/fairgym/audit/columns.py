@@ -11,6 +11,7 @@ import numpy as np
 
 from fairgym.core import FairgymError
 from fairgym.data.store import need
+from fairgym.fairness.dates import iso_dates, period_of
 from fairgym.fairness.times import KINDS, numbered
 from fairgym.utils.changes import did_you_mean
 
@@ -21,7 +22,6 @@ FALSE = ("no", "false", "0", "n", "f")
 MOST_LISTED = 12  # values that an error lists
 TOGETHER = " & "  # between the names of crossed groups
 FEW = 10  # distinct numbers of a column, up to which they are categories
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +41,12 @@ class Codes:
         known = self.codes >= 0
         own = None if weights is None else weights[known]
         return np.bincount(self.codes[known], own, len(self.names))
+
+    def without(self, names: Sequence[str]) -> "Codes":
+        """Return the codes with some names as unknown; capital letters make no difference."""
+        gone = {name.strip().casefold() for name in names}
+        keep = np.array([name.casefold() not in gone for name in self.names] + [False])
+        return Codes(np.where(keep[self.codes], self.codes, np.int32(-1)), self.names)
 
     def kept(self, rows: np.ndarray) -> "Codes":
         """Return the codes of some rows, with the names that occur there."""
@@ -181,14 +187,14 @@ def periods_of(column: Any, name: str, every: str = "") -> Codes:
         FairgymError: A time is of no known kind, or of another kind than the first one.
     """
     given = texts(column)
-    written = [_with_month(text) for text in given.names]
+    written, _ = iso_dates(given.names, name)
 
     def first(number: int) -> tuple[str, int]:
         return given.names[number], int(np.argmax(given.codes == number))
 
     if every:
         for number, text in enumerate(written):
-            start = _start(text, every)
+            start = period_of(text, every)
             if start is None:
                 told, row = first(number)
                 raise _refused(name, "time", f"dates, to be split by {every}", told, row)
@@ -317,34 +323,3 @@ def _float(text: str) -> float:
 
 def _is_missing(text: str) -> bool:
     return text.lower() in MISSING
-
-
-def _with_month(text: str) -> str:
-    """Return "Dec-2018" as "2018-12"; other texts as they are."""
-    found = re.fullmatch(r"([A-Za-z]{3})[- ](\d{4})", text)
-    if found is None or found[1].lower() not in _MONTHS:
-        return text
-    return f"{found[2]}-{_MONTHS.index(found[1].lower()) + 1:02d}"
-
-
-def _start(text: str, every: str) -> str | None:
-    """Return the period of a date or month, such as "2020-01"; None if there is none."""
-    if every == "year" and re.fullmatch(r"\d{4}", text):
-        return text
-    found = re.match(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2})(?=$|[T ]))?", text)
-    if found is None or (
-        found[3] is None and (every in ("day", "week") or found.end() < len(text))
-    ):
-        return None
-    try:
-        date = datetime.date(int(found[1]), int(found[2]), int(found[3] or 1))
-    except ValueError:
-        return None
-    year, week, _ = date.isocalendar()
-    return {
-        "day": date.isoformat(),
-        "week": f"{year}-W{week:02d}",
-        "month": f"{date:%Y-%m}",
-        "quarter": f"{date.year}Q{(date.month + 2) // 3}",
-        "year": str(date.year),
-    }[every]

@@ -16,7 +16,13 @@ from fairgym.report.forest import WIDTH, short
 MOST_LINES = 7  # in a panel
 MOST_PANELS = 8  # of a waterfall
 MOST_POINTS = 600  # of a line, that have marks of their own
-AXES = {"period": "period", "cut": "cut score", "bin": "score"}  # keys of what runs along x
+AXES = {  # keys of what runs along x
+    "period": "period",
+    "cut": "cut score",
+    "bin": "score",
+    "after": "periods after the first refusal",
+}
+START = "score_from"  # key of where a bin of scores begins: a group may lack some bins
 OUTER = ("band_low", "band_high")  # limits that hold for all periods together
 
 
@@ -27,13 +33,15 @@ def lines_figure(rows: Rows, axis: str, column: Column) -> Figure:
     Args:
         rows: Rows with "grouping", perhaps "group", the axis, the number and its limits; with the
             limits `OUTER`, a wider band is drawn, too.
-        axis: Key of what runs along x: a number, or a name, whose order is that of the rows.
+        axis: Key of what runs along x: a number, or a name, whose order is that of the rows,
+            or of the scores.
         column: The number.
     """
     every = by_grouping(rows)
     figure, panels = style.panels(len(every), 1, 2.6, width=WIDTH)
     for panel, (grouping, own) in zip(panels, every.items(), strict=True):
-        names = list(dict.fromkeys(row[axis] for row in own))
+        ordered = sorted(own, key=lambda row: number_of(row, START)) if axis == "bin" else own
+        names = list(dict.fromkeys(row[axis] for row in ordered))
         numeric = all(isinstance(name, int | float) for name in names)
         lines = list(dict.fromkeys(map(_series, own)))[:MOST_LINES]
         for place, name in enumerate(lines):

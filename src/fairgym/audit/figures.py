@@ -1,5 +1,6 @@
 """Figures of an audit, drawn from the rows of its tables by the columns that they have."""
 
+import dataclasses
 import math
 
 from fairgym.audit.courses import AXES, OUTER, axis_text, comparisons, lines_figure, waterfall
@@ -10,16 +11,32 @@ from fairgym.audit.forests import (
     column_of,
     compared_row,
     crossed_columns,
-    differences_figure,
     gaps_figure,
     heat_map,
+    points_figure,
     rates_figure,
     sides_text,
 )
-from fairgym.audit.parts import Part, number_of
+from fairgym.audit.parts import Column, Part, cell_text, number_of
 from fairgym.audit.roles import Roles
 from fairgym.report.svg import Captioned
 from fairgym.results.numbers import number_in, number_told
+
+_RATES = "difference of rates (points)"
+POINTS = {  # numbers that are 0 if groups are alike -> what stands below the axis, and its meaning
+    "smd": (
+        "difference of mean scores (standard deviations)",
+        "A point is a group's mean score minus the reference's, in standard deviations",
+    ),
+    "trend": (
+        "change of the gap per period (points)",
+        "A point is the change of a gap from one period to the next",
+    ),
+    "balance": (
+        "balance (points)",
+        "A point is a group's rate so far minus the mean of all groups, over all periods",
+    ),
+}
 
 
 def figures_of(part: Part, roles: Roles) -> dict[str, Captioned]:
@@ -54,7 +71,9 @@ def figures_of(part: Part, roles: Roles) -> dict[str, Captioned]:
         if "other" in keys:
             about += " The intervals hold for all pairs of a column together."
         seen = _methods(part.rows) if "method" in keys else _widest(part.rows)
-        found[part.name] = Captioned(differences_figure(part), seen, about)
+        found[part.name] = Captioned(points_figure(part, "difference", _RATES), seen, about)
+    elif number := next((key for key in POINTS if key in keys), ""):
+        found = _points(part, number, level)
     if found and not axis and any(len(own) > MOST for own in by_grouping(part.rows).values()):
         first = found[part.name]
         about = f"{first.caption} The figure has the {MOST} largest of each column."
@@ -92,8 +111,58 @@ def _along(part: Part, axis: str, level: str) -> dict[str, Captioned]:
     about = f"A band is the {level} interval of single values."
     if set(OUTER) <= {key for row in part.rows for key in row}:
         about += " The wide, pale one holds for the whole line."
-    drawn = lines_figure(part.rows, axis, column)
-    return {part.name: Captioned(drawn, _turn(part.rows, axis, column.key), about)}
+    if axis == "after":
+        seen = _still_waiting(part.rows)
+    else:
+        seen = _turn(part.rows, axis, column.key)
+    found = {part.name: Captioned(lines_figure(part.rows, axis, column), seen, about)}
+    so_far = next((one for one in part.columns if one.key == "cumulative" and one.limits), None)
+    if so_far is not None:
+        rows = [{key: row[key] for key in row if key not in OUTER} for row in part.rows]
+        about = (
+            f"The gap between the rates of all decisions up to each period, with its {level}"
+            " interval: both rates are summed first."
+        )
+        seen = f"So far: {_last(rows, so_far)}"
+        drawn = lines_figure(rows, axis, so_far)
+        found[f"{part.name}_so_far"] = Captioned(drawn, seen, about)
+    return found
+
+
+def _points(part: Part, key: str, level: str) -> dict[str, Captioned]:
+    """Figure of a number that is 0 if groups are alike."""
+    rows = [row for row in part.rows if math.isfinite(number_of(row, key))]
+    if not rows:
+        return {}
+    column = column_of(part, key)
+    row = max(rows, key=lambda one: abs(number_of(one, key)))
+    points = " points" if column.unit == "points" else ""
+    value = number_in(abs(number_of(row, key)), "share" if points else "")
+    way = "below" if number_of(row, key) < 0.0 else "above"
+    label, about = POINTS[key]
+    drawn = points_figure(dataclasses.replace(part, rows=rows), key, label)
+    about += f", and the line its {level} interval."
+    seen = f"Farthest from 0: {sides_text(row, str)}, {value}{points} {way}"
+    return {part.name: Captioned(drawn, seen, about)}
+
+
+def _last(rows: Rows, column: Column) -> str:
+    """Say what a number of the first comparison is in the last period."""
+    known = [row for row in rows if math.isfinite(number_of(row, column.key))]
+    if not known:
+        return "unknown"
+    first = sides_text(known[0], str)
+    row = [one for one in known if sides_text(one, str) == first][-1]
+    return f"{first}, {cell_text(row, column)} points by {axis_text(row['period'])}"
+
+
+def _still_waiting(rows: Rows) -> str:
+    """Say which share of each group of the first grouping still waits at the end."""
+    last = {str(row["group"]): row for row in rows if row["grouping"] == rows[0]["grouping"]}
+    shares = (
+        f"{name} {number_told(number_of(row, 'share'), 'share')}" for name, row in last.items()
+    )
+    return f"Still waiting at the end: {', '.join(shares)}"
 
 
 def _extremes(rows: Rows, title: str) -> str:

@@ -61,17 +61,23 @@ def gaps_figure(part: Part, line: float = 0.0) -> Figure:
 
 
 @style.styled
-def differences_figure(part: Part) -> Figure:
-    """Draw a difference per row with its interval, a panel per grouping."""
-    every = by_grouping(part.rows, "difference")
+def points_figure(part: Part, key: str, label: str) -> Figure:
+    """Draw a number per row with its interval, a panel per grouping.
+
+    Args:
+        part: Table with the number.
+        key: Key of the number, which is 0 if groups are alike.
+        label: What stands below the axis.
+    """
+    every = by_grouping(part.rows, key)
     figure, panels = _stacked(every, 1)
     for panel, (grouping, own) in zip(panels, every.items(), strict=True):
         names = [sides_text(row, short) for row in own]
         told = [sides_text(row, str) for row in own]
-        _forest(panel, own, names, column_of(part, "difference"), told)
+        _forest(panel, own, names, column_of(part, key), told)
         panel.axvline(0.0, color=style.MUTED, lw=1, zorder=1)
         style.set_title(panel, f"By {grouping}")
-    panels[-1].set_xlabel("difference of rates (points)")
+    panels[-1].set_xlabel(label)
     return figure
 
 
@@ -175,10 +181,11 @@ def by_grouping(rows: Rows, size: str = "") -> dict[str, Rows]:
 
 
 def sides_text(row: Mapping[str, Cell], written: Callable[[Cell], str]) -> str:
-    """Return whose difference a row has: "f − m", with the method if it has one."""
+    """Return whose number a row has: "f − m" for a difference, with the method if it has one."""
     other = row.get("other", row.get("reference"))
     method = f", {row['method']}" if "method" in row else ""
-    return f"{written(row['group'])} − {written(other)}{method}"
+    against = f" − {written(other)}" if other is not None else ""
+    return f"{written(row['group'])}{against}{method}"
 
 
 def column_of(part: Part, key: str) -> Column:

@@ -8,6 +8,7 @@ import numpy as np
 from fairgym.audit.profiles import read_profile
 from fairgym.audit.roles import REFERENCES, Roles
 from fairgym.audit.table import Decisions
+from fairgym.results.labels import listed
 from fairgym.statistics.clusters import correlations, effective_shares
 from fairgym.statistics.proportions import Shares
 
@@ -123,13 +124,37 @@ def sides_of(decisions: Decisions, grouping: str, roles: Roles) -> Iterator[Side
 
 
 def left_out(decisions: Decisions, roles: Roles) -> list[str]:
-    """Sentences about groupings with too many groups to compare all in depth."""
+    """Sentences about groupings with too many groups to compare all in every table."""
+    periods = decisions.periods
+    tables = {
+        "adjusted gaps": bool(decisions.legit),
+        "outcomes": decisions.outcome is not None,
+        "scores": decisions.score is not None,
+        "periods": periods is not None and len(periods.names) > 1,
+    }
+    named = [name for name, there in tables.items() if there]
     found = []
     for grouping in decisions.groupings:
         number = int(compared(decisions, grouping, roles).sum())
-        if number > MOST + 1:
+        if named and number > MOST + 1:
             found.append(
-                f"By {grouping}, the {MOST} largest of {number} groups are compared in the tables"
-                " of adjusted gaps, outcomes, scores and periods."
+                f"By {grouping}, only the {MOST} largest of {number} groups are compared with the"
+                f" reference in the tables of {listed(named)}; those of rates and gaps have all."
+            )
+    return found
+
+
+def alike(decisions: Decisions, roles: Roles) -> list[str]:
+    """Sentences about groups whose names differ in capital letters or spaces alone."""
+    found = []
+    for grouping in roles.groups:
+        spellings: dict[str, list[str]] = {}
+        for name in decisions.groupings[grouping].names:
+            spellings.setdefault("".join(name.split()).casefold(), []).append(repr(name))
+        same = [" and ".join(names) for names in spellings.values() if len(names) > 1]
+        if same:
+            found.append(
+                f"By {grouping}, names that differ in capital letters or spaces alone are groups of"
+                f" their own: {'; '.join(same[:4])}. Write them alike if they mean the same."
             )
     return found

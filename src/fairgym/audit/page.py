@@ -38,6 +38,7 @@ NAMING = (
     "period",
     "cut",
     "bin",
+    "after",
 )  # columns that name a row
 _LISTS = {"groups": "--group", "legit": "--legit"}
 _PAIRS = {"decision": "favourable", "outcome": "good"}
@@ -91,12 +92,19 @@ def four_numbers(found: Audit) -> list[tuple[str, str]]:
     gaps = [row for part in found.parts if part.name == "gaps" for row in part.rows]
     gaps = [row for row in gaps if math.isfinite(number_of(row, "ratio"))]
     if gaps:
-        row = min(gaps, key=lambda one: number_of(one, "ratio"))
+        row = max(gaps, key=lambda one: _from_1(number_of(one, "ratio")))
         ratio = _estimate(row, "ratio", "ratio_low", "ratio_high")
         size, _, ends = interval(ratio).partition(" ")
         word = read_profile(roles.profile).ratio
-        numbers.append((size, f"lowest {word} {ends}, of {row['group']} to {row['reference']}"))
+        end = "lowest" if ratio.mean <= 1.0 else "highest"
+        sides = f"of {row['group']} to {row['reference']}"
+        numbers.append((size, f"{end} {word} {ends}, {sides}"))
     return numbers
+
+
+def _from_1(ratio: float) -> float:
+    """Return how far a ratio is from 1: a half as far as a double."""
+    return max(ratio, 1.0 / ratio) if ratio > 0.0 else math.inf
 
 
 def command(found: Audit) -> str:
@@ -124,7 +132,7 @@ def command(found: Audit) -> str:
 def _flags(roles: Roles, differing: Sequence[str]) -> list[str] | None:
     """Return the flags of settings; None if there are none for some of them."""
     flags: list[str] = []
-    values = (*roles.favourable, *roles.unfavourable, *roles.good)
+    values = (*roles.favourable, *roles.unfavourable, *roles.good, *roles.unknown)
     if any("," in value or value != value.strip() for value in values):
         return None
     names = {_pair(name) for name in differing}

@@ -9,6 +9,9 @@ from fairgym.results.table import Table
 
 Cell = str | int | float | bool | None
 
+P_VALUES = ("p", "p_holm", "change_p")  # keys
+LEAST_P = 0.001  # of those, the least one that is written out
+
 
 @dataclasses.dataclass(frozen=True)
 class Column:
@@ -93,6 +96,8 @@ def cell_text(row: Mapping[str, Cell], column: Column) -> str:
         return value
     if isinstance(value, int) and not column.unit:
         return f"{value:,}".replace("-", "−")
+    if column.key in P_VALUES and value < LEAST_P:
+        return f"<{LEAST_P:g}"
     low, high = (row.get(key) for key in column.limits) if column.limits else (None, None)
     if not isinstance(low, int | float) or not isinstance(high, int | float):
         low = high = math.nan

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from fairgym.audit.groups import compared, scored, shares_of
+from fairgym.audit.groups import alike, compared, left_out, scored, shares_of
 from fairgym.audit.parts import Cell, Column, Part
 from fairgym.audit.profiles import read_profile
 from fairgym.audit.roles import Roles
@@ -99,7 +99,7 @@ def _rates(decisions: Decisions, roles: Roles) -> Part:
         low, high = rate_interval(shares, roles.level)
         above = codes.counts(decisions.favourable).astype(int)
         used = compared(decisions, grouping, roles)
-        left_out = []
+        few = []
         for group, name in enumerate(codes.names):
             row: dict[str, Cell] = {"grouping": grouping, "group": name}
             if n[group] < roles.suppress:
@@ -120,17 +120,18 @@ def _rates(decisions: Decisions, roles: Roles) -> Part:
                         "note": "" if used[group] else f"not compared: {small or rare}",
                     }
                 )
-            left_out += [] if used[group] else [name]
-        if left_out:
+            few += [] if used[group] else [name]
+        if few:
             limits.append(
-                f"By {grouping}, too few decisions to compare: {', '.join(left_out[:8])}"
-                + f" and {len(left_out) - 8} more" * (len(left_out) > 8)
+                f"By {grouping}, too few decisions to compare: {', '.join(few[:8])}"
+                + f" and {len(few) - 8} more" * (len(few) > 8)
                 + "."
             )
     about = (
         f"Share of favourable decisions, with Agresti and Coull's {roles.level:.0%} interval"
         f"{_independent(decisions)}."
     )
+    limits += left_out(decisions, roles)
     return Part("rates", "Rates by group", about, rows, RATE_COLUMNS, limits=limits)
 
 
@@ -178,4 +179,5 @@ def _limits(decisions: Decisions, roles: Roles) -> list[str]:
             told.append(
                 f"{unknown:,} decisions ({share}) are left out by {name}, which is unknown."
             )
-    return [*decisions.source.notes, *told, *read_profile(roles.profile).limits]
+    notes = (*decisions.source.notes, *alike(decisions, roles))
+    return [*notes, *told, *read_profile(roles.profile).limits]

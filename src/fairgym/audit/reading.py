@@ -15,6 +15,8 @@ from fairgym.utils.files import require_path
 SUFFIXES = (".csv", ".tsv", ".parquet")
 DELIMITERS = ",;\t|"
 _BLOCK = 1 << 22  # bytes of a CSV file that are parsed at a time
+# Numbers of a column with decimal commas. Three digits behind a comma may be thousands.
+_NUMBER, _COMMA = r"^\s*[+-]?\d+(,\d+)?\s*$", r",(\d{1,2}|\d{4,})\s*$"
 
 
 def read_table(
@@ -151,7 +153,33 @@ def _of_csv(
         raise
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise FairgymError(f"{path} is not a readable CSV file: {_reason(error)}") from error
-    return found.rename_columns(list(own)), notes
+    found = found.rename_columns(list(own))
+    if delimiter != ",":
+        found, with_commas = _with_points(found)
+        notes += with_commas
+    return found, notes
+
+
+def _with_points(table: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return a table with points for decimal commas, in columns that have numbers alone."""
+    pa, pc = (need(module, "an audit of a CSV file") for module in ("pyarrow", "pyarrow.compute"))
+    names = []
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        encoded = pa.types.is_dictionary(column.type)
+        array = column.unify_dictionaries().combine_chunks() if encoded else column
+        values = array.dictionary if encoded else array
+        commas = pc.match_substring_regex(values, _COMMA)
+        numbers = pc.match_substring_regex(values, _NUMBER)
+        if not (pc.any(commas).as_py() and pc.all(numbers).as_py()):
+            continue
+        values = pc.replace_substring(values, ",", ".")
+        if encoded:
+            values = pa.DictionaryArray.from_arrays(array.indices, values)
+        table = table.set_column(place, name, values)
+        names.append(name)
+    told = f"Decimal commas were read as points: {', '.join(names)}."
+    return table, (told,) if names else ()
 
 
 def _renamed(names: Sequence[str]) -> list[str]:

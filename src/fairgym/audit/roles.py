@@ -23,6 +23,7 @@ class Roles:
         unfavourable: Values that are unfavourable; () for all that are not favourable. If given,
             rows with any other value are dropped.
         groups: Columns with the groups of people.
+        unknown: Values of the groups that stand for an unknown group, beside empty cells.
         cross: Whether to compare also the groups that the columns make together.
         time: Column with the times: dates, months, years, or steps.
         every: Length of a period if the times are dates: "day", "week", "month", "quarter" or
@@ -53,6 +54,7 @@ class Roles:
     favourable: tuple[str, ...] = ()
     unfavourable: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     cross: bool = False
     time: str = ""
     every: str = ""
@@ -89,6 +91,10 @@ class Roles:
             given = getattr(self, name)
             if len(set(given)) < len(given):
                 raise FairgymError(f"{name} must name each column once, got {', '.join(given)}")
+        if not all(self.unknown):
+            raise FairgymError(
+                f"unknown must name values, such as 'Not stated', got {','.join(self.unknown)!r}"
+            )
         if self.every and self.every not in EVERY:
             raise FairgymError(f"every must be {', '.join(EVERY)}, got {self.every!r}")
         check_shape("min_n", self.min_n, 1, 10**9)

@@ -16,12 +16,14 @@ from fairgym.audit.columns import (
     names_of,
     numbers_of,
     periods_of,
+    texts,
     truths_of,
 )
 from fairgym.audit.examples import PREFIX, example_table
 from fairgym.audit.reading import read_table
 from fairgym.audit.roles import Roles
 from fairgym.core import FairgymError
+from fairgym.fairness.dates import iso_dates
 
 MOST_GROUPS = 200  # of a column
 MOST_PERIODS = 5000
@@ -134,13 +136,19 @@ def read_decisions(table: object, roles: Roles) -> Decisions:
     path = named or path
     if not found.num_rows:
         raise FairgymError(f"the table must have one row per decision, got no rows in {path}")
+    if roles.time:
+        _, order = iso_dates(texts(found[roles.time]).names, roles.time)
+        notes += (f"The dates of {roles.time} were read as {order}.",) * bool(order)
     source = Source(path, digest, found.num_rows, notes)
     decision = truths_of(
         found[roles.decision], roles.decision, "favourable", roles.favourable, roles.unfavourable
     )
     kept, dropped = _kept(decision, found[roles.decision], roles)
     rows = np.flatnonzero(kept)
-    groupings = {name: _groups(names_of(found[name]).kept(rows), name) for name in roles.groups}
+    groupings = {
+        name: _groups(names_of(found[name]).without(roles.unknown).kept(rows), name)
+        for name in roles.groups
+    }
     if roles.crossed:
         groupings[roles.crossed] = crossed(list(groupings.values()))
     legit = {name: legit_of(found[name], name) for name in roles.legit}

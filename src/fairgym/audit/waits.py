@@ -16,6 +16,8 @@ SOON = (1, 3, 12)  # periods after which the share that still waits is given
 def waits(decisions: Decisions, roles: Roles) -> list[Part]:
     """Return waits from a person's first refusal to their next favourable decision, by group.
 
+    The first table has medians, the second one the share that still waits after every period.
+
     Persons who wait at the end of the table count as waiting (E. L. Kaplan and P. Meier 1958). No
     table without persons, or if nobody has two decisions.
     """
@@ -24,6 +26,7 @@ def waits(decisions: Decisions, roles: Roles) -> list[Part]:
         return []
     refused, wait, ended = first_waits(person, periods.codes, decisions.favourable)
     rows: list[dict[str, Cell]] = []
+    course: list[dict[str, Cell]] = []
     last = len(periods.names) - 1
     for grouping, codes in decisions.groupings.items():
         used = compared(decisions, grouping, roles)
@@ -32,6 +35,7 @@ def waits(decisions: Decisions, roles: Roles) -> list[Part]:
             if own.sum() < max(roles.suppress, 1):
                 continue
             row: dict[str, Cell] = {"grouping": grouping, "group": codes.names[group]}
+            course += _course(row, wait[own], ended[own], roles.level)
             row |= {"refused": int(own.sum()), "later_favourable": int(ended[own].sum())}
             rows.append(row | _waiting(wait[own], ended[own], roles.level, last))
     if not rows:
@@ -54,7 +58,36 @@ def waits(decisions: Decisions, roles: Roles) -> list[Part]:
         f" {roles.level:.0%} intervals). Persons without one, also those who did not ask again,"
         " wait until the table ends. No median where fewer than half are known to end."
     )
-    return [Part("waits", "How long refused persons wait", about, rows, columns)]
+    return [
+        Part("waits", "How long refused persons wait", about, rows, columns),
+        _course_part(course, roles),
+    ]
+
+
+def _course(
+    names: dict[str, Cell], wait: np.ndarray, ended: np.ndarray, level: float
+) -> list[dict[str, Cell]]:
+    """Rows of the share of a group that still waits after each period."""
+    share, low, high = survival(wait, ended, level)
+    every = zip(share, low, high, strict=True)
+    return [
+        names | {"after": t, "share": float(s), "low": float(a), "high": float(b)}
+        for t, (s, a, b) in enumerate(every)
+    ]
+
+
+def _course_part(rows: list[dict[str, Cell]], roles: Roles) -> Part:
+    columns = (
+        Column("grouping", "by"),
+        Column("group", "group"),
+        Column("after", "periods"),
+        Column("share", "still waiting", "share", ("low", "high")),
+    )
+    about = (
+        "Share of the refused persons without a favourable decision so many periods after their"
+        f" first refusal (Kaplan-Meier, {roles.level:.0%} intervals)."
+    )
+    return Part("waiting", "Who still waits", about, rows, columns)
 
 
 def first_waits(

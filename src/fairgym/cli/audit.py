@@ -24,10 +24,10 @@ _PAIRS = {"decision": "favourable", "outcome": "good"}
 class AuditFlags(Output):
     """Compare groups in a table of logged decisions: rates, gaps, intervals, changes over time.
 
-    The table has one row per decision: a .csv or .parquet file, or a built-in example.
+    The table has one row per decision: a .csv, .tsv or .parquet file, or a built-in example.
     """
 
-    table: tuple[str, ...] = names("Table of decisions, a .csv or .parquet file.", "FILE")
+    table: tuple[str, ...] = names("Table of decisions, a .csv, .tsv or .parquet file.", "FILE")
     example: str | None = flag(
         None, "Audit a built-in table instead; `list` names them.", metavar="NAME"
     )
@@ -51,6 +51,11 @@ class AuditFlags(Output):
         metavar="VALUE,...",
     )
     group: tuple[str, ...] = flag((), "Column with groups; may be repeated.", metavar="COLUMN")
+    unknown: str | None = flag(
+        None,
+        "Values that stand for an unknown group, such as 'Not stated'; empty cells always do.",
+        metavar="VALUE,...",
+    )
     cross: bool = flag(False, "Also compare the groups that all --group columns make together.")
     time: str | None = flag(
         None, "Column with dates, months, quarters, years or steps.", metavar="COLUMN"
@@ -235,7 +240,7 @@ def _roles_of(flags: AuditFlags) -> dict[str, Any]:
         if name in _PAIRS:
             column, values = split_pair(value)
             given |= {name: column, _PAIRS[name]: tuple(split_list(values)) if values else ()}
-        elif name == "unfavourable":
+        elif name in ("unfavourable", "unknown"):
             given[name] = tuple(split_list(value))
         else:
             given[_LISTS.get(name, name)] = value

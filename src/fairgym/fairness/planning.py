@@ -7,7 +7,7 @@ reference for learners, and the policy that looks one step ahead shows whether f
 
 import functools
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ MOST_TRANSITIONS = 5_000_000
 TIE = 1e-6  # relative difference up to which two gains count as equal
 
 
+@runtime_checkable
 class Model(Protocol):
     """A small system: finitely many states, options and outcomes. States are hashable."""
 

@@ -37,7 +37,7 @@ from fairgym.fairness.schemes import (
     unfairness,
 )
 from fairgym.fairness.tables import component_rows, periods
-from fairgym.fairness.windows import Windowed
+from fairgym.fairness.windows import Windowed, WindowedRates
 
 __all__ = [
     "Aggregation",
@@ -82,6 +82,7 @@ __all__ = [
     "Utilitarian",
     "When",
     "Windowed",
+    "WindowedRates",
     "WorstGroup",
     "component_rows",
     "metric_classes",

@@ -184,6 +184,10 @@ class Experiment(abc.ABC):
         """Return configurations that depend on the finished runs of `grid`; none by default."""
         return {}
 
+    def seeds_of(self, key: str, size: Size) -> Sequence[int]:
+        """Return the seeds of a configuration of `grid`; the same for all by default."""
+        return range(size.seeds)
+
     @abc.abstractmethod
     def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> PyTree:
         """Measure the finished runs.

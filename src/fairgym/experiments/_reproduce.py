@@ -77,7 +77,9 @@ def reproduce(
     for name in dict.fromkeys(names):
         experiment = experiments.get(name)()
         size = experiment.size(scale, seeds)
-        todo.append((name, experiment, size, plan(experiment.grid(size), range(size.seeds), out)))
+        grid = experiment.grid(size)
+        each = {key: experiment.seeds_of(key, size) for key in grid}
+        todo.append((name, experiment, size, plan(grid, each, out)))
     every = unique(one for *_, planned in todo for several in planned.values() for one in several)
     _prepare(where)
     total = len(every) + sum(e.following * size.seeds for _, e, size, _ in todo)

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from typing import Literal
 
-from fairgym.statistics.comparisons import paired_test
+from fairgym.statistics.comparisons import paired_test, welch_test
 from fairgym.statistics.intervals import Numbers, mean_interval
 
 Kind = Literal["predicted", "calibrated", "by construction"]
@@ -86,6 +86,36 @@ class Check:
         test = paired_test(a, b)
         found = (test.difference, test.low, test.high)
         return cls(statement, *found, lowest=0.0, kind=kind, detail=f"p = {test.p:.3g}")
+
+    @classmethod
+    def greater(
+        cls,
+        statement: str,
+        a: Numbers,
+        b: Numbers,
+        kind: Kind = "predicted",
+        *,
+        margin: float = 0.0,
+    ) -> "Check":
+        """Check that a is above b where seeds are independent, by Welch's t interval.
+
+        With a margin, a may be lower by less than the margin (non-inferiority).
+        """
+        test = welch_test(a, b)
+        found = (test.difference, test.low, test.high)
+        return cls(statement, *found, lowest=-margin, kind=kind, detail=f"p = {test.p:.3g}")
+
+    @classmethod
+    def alike(
+        cls, statement: str, a: Numbers, b: Numbers, margin: float, kind: Kind = "predicted"
+    ) -> "Check":
+        """Check that a and b differ by less than a margin, by Welch's t interval.
+
+        This is an equivalence test: two one-sided tests at 2.5% each.
+        """
+        test = welch_test(a, b)
+        found = (test.difference, test.low, test.high)
+        return cls(statement, *found, -margin, margin, kind, f"margin {margin:.3g}")
 
 
 class Tally(Counter[tuple[str, str]]):

@@ -1,17 +1,15 @@
-"""Hyperparameters of PPO and their checks."""
+"""Hyperparameters of PPO."""
 
 import dataclasses
 from typing import Literal
 
 from fairgym.algorithms._algorithm import LARGEST_WIDTH
-from fairgym.algorithms._gradient import GradientLearner
-from fairgym.algorithms._on_policy import PpoState
-from fairgym.core import FairgymError, check_shape, param
+from fairgym.core import param
 
 
 @dataclasses.dataclass(frozen=True)
-class PpoSettings(GradientLearner[PpoState]):
-    """Hyperparameters of PPO."""
+class PpoSettings:
+    """Hyperparameters of PPO, in addition to those of gradient learners."""
 
     sampled_people: int = 0
     num_envs: int = 8
@@ -71,22 +69,3 @@ class PpoSettings(GradientLearner[PpoState]):
         "Use time limit bootstrapping: the value after a truncated episode is predicted by the "
         "critic. If off, it is 0, which agents can only learn if they observe the time.",
     )
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        check_shape("num_steps", self.num_steps, self.num_minibatches, 2**31 - 1)
-        if self.init_std > self.max_std:
-            raise FairgymError(
-                f"init_std must be a number above 0 to {self.max_std:g}, got {self.init_std}"
-            )
-        if self.network == "flat" and self.sampled_people:
-            raise FairgymError(
-                "sampled_people must be 0 with a flat network, which uses all rows, got"
-                f" {self.sampled_people}"
-            )
-        if self.network != "flat" and self.normalise_inputs:
-            raise FairgymError(
-                "normalise_inputs must be False with equivariant networks, which standardise their"
-                " features, got True"
-            )

@@ -26,7 +26,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 from fairgym.algorithms import _log_keys as log_keys
 from fairgym.algorithms._algorithm import algorithms
 from fairgym.algorithms._episodes import explained_variance
-from fairgym.algorithms._gradient import apply_gradients
+from fairgym.algorithms._gradient import GradientLearner, apply_gradients
 from fairgym.algorithms._networks import (
     Networks,
     make_flat_networks,
@@ -45,15 +45,34 @@ from fairgym.algorithms._on_policy import (
 from fairgym.algorithms._ppo_settings import PpoSettings
 from fairgym.algorithms._rollouts import RolloutState, Step, acting, fixed_actions, observe_sampled
 from fairgym.algorithms._terms import Terms, Turn
-from fairgym.core import Allocation, AnyPolicy, Environment, Params
+from fairgym.core import Allocation, AnyPolicy, Environment, FairgymError, Params, check_shape
 from fairgym.policies import split_trainable
 from fairgym.policies.exploration import GaussianPolicy, act, explore, init_log_std
 
 
 @algorithms.register("ppo")
 @dataclasses.dataclass(frozen=True)
-class Ppo(PpoSettings):
+class Ppo(PpoSettings, GradientLearner[PpoState]):
     """Hyperparameters of PPO; a fair learner is a subclass that defines `terms`."""
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        check_shape("num_steps", self.num_steps, self.num_minibatches, 2**31 - 1)
+        if self.init_std > self.max_std:
+            raise FairgymError(
+                f"init_std must be a number above 0 to {self.max_std:g}, got {self.init_std}"
+            )
+        if self.network == "flat" and self.sampled_people:
+            raise FairgymError(
+                "sampled_people must be 0 with a flat network, which uses all rows, got"
+                f" {self.sampled_people}"
+            )
+        if self.network != "flat" and self.normalise_inputs:
+            raise FairgymError(
+                "normalise_inputs must be False with equivariant networks, which standardise their"
+                " features, got True"
+            )
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
         """Return fairness measures and terms in reward, advantage and action; none by default.

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import PyTree
 
-from fairgym.experiments import _parts as ex
+from fairgym.experiments._showing import interval_text, iqm_text
 from fairgym.results.numbers import number
+from fairgym.results.table import Table
+from fairgym.statistics.checks import Check
 from fairgym.statistics.proportions import Shares, wilson_interval
 
 SHORT, LONG, REWARD = "short-term unfairness", "long-term unfairness", "reward"
@@ -58,21 +60,21 @@ class Courses:
 
     def lower(
         self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
-    ) -> list[ex.Check]:
+    ) -> list[Check]:
         """Check that one mean (of all steps, or of the last tenth) is below each of the others."""
         return [self._order(what, label, "less", other, at_end) for other in others]
 
     def more(
         self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
-    ) -> list[ex.Check]:
+    ) -> list[Check]:
         """Check that one mean (of all steps, or of the last tenth) is above each of the others."""
         return [self._order(what, label, "more", other, at_end) for other in others]
 
-    def _order(self, what: str, label: str, way: str, other: str, at_end: bool) -> ex.Check:
+    def _order(self, what: str, label: str, way: str, other: str, at_end: bool) -> Check:
         of, when = (self.last, " at the end") if at_end else (self.mean, "")
         one, two = of(label, what), of(other, what)
         high, low = (one, two) if way == "more" else (two, one)
-        return ex.Check.greater(f"{label} has {way} {what} than {other}{when}", high, low)
+        return Check.greater(f"{label} has {way} {what} than {other}{when}", high, low)
 
 
 class Order(NamedTuple):
@@ -102,17 +104,17 @@ class Order(NamedTuple):
         return " < ".join(" and ".join(rank) for rank in self.ranks)
 
 
-def orders_table(found: Courses, orders: Sequence[Order]) -> ex.Table:
+def orders_table(found: Courses, orders: Sequence[Order]) -> Table:
     """Return a table of published orders and the number of seeds that have them."""
     rows = []
     for order in orders:
         held, seeds = order.seeds(found)
         rows.append([found.names[order.what], order.words, f"{held} of {seeds} seeds"])
     caption = "Published orders at the end of the episode, and in how many seeds they occur."
-    return ex.Table(["measure", "published order", "as published in"], rows, caption)
+    return Table(["measure", "published order", "as published in"], rows, caption)
 
 
-def published_table(found: Courses, published: Mapping[str, Mapping[str, str]]) -> ex.Table:
+def published_table(found: Courses, published: Mapping[str, Mapping[str, str]]) -> Table:
     """Return a table of measured and published values at the end of the episode.
 
     Args:
@@ -120,7 +122,7 @@ def published_table(found: Courses, published: Mapping[str, Mapping[str, str]]) 
         published: Label -> panel -> value, read off the published picture.
     """
     rows = [
-        [label, found.names[what], ex.iqm_text(found.last(label, what)), value]
+        [label, found.names[what], iqm_text(found.last(label, what)), value]
         for label, own in published.items()
         for what, value in own.items()
     ]
@@ -128,14 +130,14 @@ def published_table(found: Courses, published: Mapping[str, Mapping[str, str]]) 
         "Values at the end of the episode: here (last tenth; interquartile mean over seeds [95%"
         " CI]) and published (read off the picture)."
     )
-    return ex.Table(["policy", "measure", "here", "published"], rows, caption)
+    return Table(["policy", "measure", "here", "published"], rows, caption)
 
 
 # Name of an outcome -> whether each seed of a policy has it, (seeds,).
 Outcomes = Mapping[str, Callable[[Courses, str], np.ndarray]]
 
 
-def outcomes_table(found: Courses, labels: Sequence[str], outcomes: Outcomes) -> ex.Table:
+def outcomes_table(found: Courses, labels: Sequence[str], outcomes: Outcomes) -> Table:
     """Return a table of the seeds of each policy that have an outcome, with Wilson's interval."""
     rows = []
     for label in labels:
@@ -143,11 +145,11 @@ def outcomes_table(found: Courses, labels: Sequence[str], outcomes: Outcomes) ->
         for has in outcomes.values():
             own = np.asarray(has(found, label), bool)
             low, high = wilson_interval(Shares.of(own.sum(), own.size))
-            limits = ex.interval_text(float(low), float(high))
+            limits = interval_text(float(low), float(high))
             row.append(f"{own.sum()} of {own.size}, {number(own.mean())} {limits}")
         rows.append(row)
     caption = (
         "Outcomes of single seeds: number of seeds, their share and Wilson's 95% interval. A mean"
         " over seeds hides them."
     )
-    return ex.Table(["policy", *outcomes], rows, caption)
+    return Table(["policy", *outcomes], rows, caption)

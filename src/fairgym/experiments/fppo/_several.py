@@ -13,16 +13,10 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import CRITERION, Courses
 from fairgym.experiments.fppo._courses import CourseFigure, acting, massaged
 from fairgym.experiments.fppo._systems import ATTENTION, SIZES
-from fairgym.experiments.fppo.fig1 import FppoFig1
-from fairgym.experiments.fppo.fig3 import FppoFig3
-from fairgym.experiments.fppo.fig4 import FppoFig4
 from fairgym.report import style
 
-FIGURES: dict[str, type[CourseFigure]] = {
-    "bank loans": FppoFig1,
-    "attention": FppoFig3,
-    "epidemic": FppoFig4,
-}
+# Name of each system -> the experiment with its figure.
+FIGURES = {"bank loans": "fppo-fig1", "attention": "fppo-fig3", "epidemic": "fppo-fig4"}
 DOTS = (
     "Large marks are interquartile means over seeds with stratified bootstrap 95% intervals, faint"
     " dots are seeds."
@@ -33,17 +27,22 @@ FEWER_SEEDS = f"Attention has at most {ATTENTION.seeds} seeds."
 Learners = Mapping[str, tuple[str, Mapping[str, Any]]]
 
 
+def figure_of(name: str) -> CourseFigure:
+    """Return the figure of a system."""
+    return ex.experiments.get(FIGURES[name])()
+
+
 class SeveralSystems(ex.Experiment):
     """Learners in several systems, with the episodes and measures of figures 1, 3 and 4.
 
     Attributes:
-        systems: Name of each system -> its figure.
+        systems: Names of the systems.
         massages: Whether F-PPO's actions are massaged in evaluation.
     """
 
     sizes: ClassVar = SIZES
     criterion: ClassVar[str] = CRITERION
-    systems: ClassVar[Mapping[str, type[CourseFigure]]] = FIGURES
+    systems: ClassVar[Sequence[str]] = tuple(FIGURES)
     massages: ClassVar[bool] = True
 
     @abc.abstractmethod
@@ -53,20 +52,20 @@ class SeveralSystems(ex.Experiment):
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return the configurations; those of the figures share their runs."""
         return {
-            f"{name}: {label}": figure.system.config(learner, size, **more)
-            for name, figure in self.systems.items()
+            f"{name}: {label}": figure_of(name).system.config(learner, size, **more)
+            for name in self.systems
             for label, (learner, more) in self.learners(name).items()
         }
 
     def seeds_of(self, key: str, size: ex.Size) -> Sequence[int]:
         """Return fewer seeds in attention, whose runs take longer."""
-        return self.systems[key.split(": ")[0]].system.seeds_at(size)
+        return figure_of(key.split(": ")[0]).system.seeds_at(size)
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Return system -> "panels", and "courses" like those of the figures."""
         data: dict[str, PyTree] = {}
-        for name, kind in self.systems.items():
-            figure = kind()
+        for name in self.systems:
+            figure = figure_of(name)
             env, episodes = figure.learners_env(), figure.system.at(size).held_out
             assert episodes is not None
             courses = {}

@@ -9,11 +9,11 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT
 from fairgym.experiments.fppo._several import (
     DOTS,
-    FIGURES,
     Learners,
     SeveralSystems,
     dots_figure,
     each_system,
+    figure_of,
     named,
 )
 from fairgym.experiments.fppo._systems import A_PPO, F_PPO, PPO, SIZES
@@ -44,7 +44,7 @@ class FppoAuthors(SeveralSystems):
 
     def learners(self, name: str) -> Learners:
         """Return the paper's learners with the authors' settings."""
-        settings = FIGURES[name].system.authors
+        settings = figure_of(name).system.authors
         return {label: (label, settings) for label in (PPO, A_PPO, F_PPO)}
 
     def conclude(self, data: PyTree) -> ex.Outcome:

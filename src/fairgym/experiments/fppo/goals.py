@@ -77,7 +77,9 @@ class FppoGoals(SeveralSystems):
                 checks += named(name, _checks(found, label))
             numbers = {label: _numbers(found, label) for label in found.courses}
             fronts[name] = numbers
-            kept = front([[*(np.mean(own[what]) for what in COLUMNS)] for own in numbers.values()])
+            kept = front(
+                [[float(np.mean(own[what])) for what in COLUMNS] for own in numbers.values()]
+            )
             rows += [
                 [
                     name,

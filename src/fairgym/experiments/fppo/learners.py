@@ -16,6 +16,7 @@ from fairgym.experiments.fppo._several import (
     SeveralSystems,
     dots_figure,
     each_system,
+    figure_of,
     named,
 )
 from fairgym.experiments.fppo._systems import A_PPO, CPO, ELBERT, LAGRANGIAN
@@ -71,7 +72,7 @@ class FppoLearners(SeveralSystems):
                 margin=margin,
             ),
         ]
-        limit = self.systems[name].system.limit
+        limit = figure_of(name).system.limit
         for label in (LAGRANGIAN, CPO):
             if label in found.courses:
                 unfair = _numbers(found, label)[SHORT]

@@ -9,11 +9,11 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT, Courses
 from fairgym.experiments.fppo._several import (
     DOTS,
-    FIGURES,
     Learners,
     SeveralSystems,
     dots_figure,
     each_system,
+    figure_of,
     named,
 )
 from fairgym.experiments.fppo._systems import F_PPO, F_PPO_L
@@ -45,7 +45,7 @@ class FppoMassaging(SeveralSystems):
         ' serves "to perform fair actions when the policy network generates biased ones and also'
         ' encourage the policy to generate fair and high-reward actions"'
     )
-    systems: ClassVar = {name: FIGURES[name] for name in (ATTENTION, EPIDEMIC)}
+    systems: ClassVar = (ATTENTION, EPIDEMIC)
     massages: ClassVar[bool] = False
     caption: ClassVar[str] = (
         f"{DOTS} Policies act without massaging: what is shown is what they have learned. A density"
@@ -63,7 +63,7 @@ class FppoMassaging(SeveralSystems):
 
     def seeds_of(self, key: str, size: ex.Size) -> range:
         """Return the seeds of attention for both systems."""
-        return range(len(FIGURES[ATTENTION].system.seeds_at(size)))
+        return range(len(figure_of(ATTENTION).system.seeds_at(size)))
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Check whether policies learn to be fair, and keep their reward, by each reading."""

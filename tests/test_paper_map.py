@@ -1,13 +1,12 @@
 """The maps of the papers: complete, every name exists, and every formula names its number."""
 
-import functools
 import importlib
 import inspect
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from paper_maps import docstring, resolved
 
 from fairgym.algorithms import algorithms
 from fairgym.cli import COMMANDS
@@ -58,18 +57,6 @@ OBJECTS = [(s, n, name) for s, n, code in ROWS for name in code if " " not in na
 CALLS = [(s, n, call) for s, n, code in ROWS for call in code if " " in call]
 
 
-def resolved(name: str) -> Any:
-    """The object of a dotted name."""
-    parts = name.split(".")
-    for cut in range(len(parts), 0, -1):
-        try:
-            module = importlib.import_module(".".join(parts[:cut]))
-        except ModuleNotFoundError:
-            continue
-        return functools.reduce(getattr, parts[cut:], module)
-    raise AssertionError(f"no module in {name}")
-
-
 def numbers(kind: str, text: str) -> set[int]:
     """Numbers that a docstring names: "equation (6)", "Equations 9, 16 and 24", "tables 1 to 3"."""
     found: set[int] = set()
@@ -79,10 +66,6 @@ def numbers(kind: str, text: str) -> set[int]:
         for first, last in re.findall(r"(\d+)\)?(?:\s+to\s+\(?(\d+))?", group):
             found |= set(range(int(first), int(last or first) + 1))
     return found
-
-
-def docstring(thing: Any) -> str:
-    return inspect.getdoc(thing) or ""
 
 
 def test_every_number_of_the_paper_has_one_row():

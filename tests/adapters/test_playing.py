@@ -374,3 +374,34 @@ def test_jaxmarl_parameters_are_part_of_the_state():
     _, state = env.reset(jax.random.key(0), dear)
     _, state, *_ = env.step(jax.random.key(1), state, sampled(env, jax.random.key(2)))
     assert float(state.params.deposit_rate) == np.float32(0.03)
+
+
+def test_the_cost_of_a_step_is_its_unfairness():
+    """Largest deviation of the units sent so far from even shares (equation 9), by NumPy."""
+    adapter = GymnasiumEnv(fairgym.make("attention", horizon=8), cost="short_term")
+    adapter.reset(seed=0)
+    rng, sums = np.random.default_rng(0), np.zeros(5)
+    for _ in range(8):
+        units = rng.multinomial(6, [0.4, 0.3, 0.1, 0.1, 0.1])
+        *_, info = adapter.step(units / 6)
+        sums += units
+        assert info["cost"] == pytest.approx(np.abs(sums / sums.sum() - 0.2).max(), abs=1e-6)
+    assert "metrics" in info
+
+
+def test_a_disparity_is_the_cost_of_the_episode_so_far():
+    bank = fairgym.make("bank_loans", horizon=20)
+    adapter = PettingZooEnv(bank, cost="tpr_disparity")
+    adapter.reset(seed=3)
+    rng, costs, infos = np.random.default_rng(1), [], {}
+    while adapter.agents:
+        infos = adapter.step({"bank": int(rng.integers(2))})[-1]["bank"]
+        costs.append(infos["cost"])
+    assert costs[0] == 0.0  # of one group nobody has applied
+    assert costs[-1] == pytest.approx(-infos["metrics"]["tpr_disparity"], abs=1e-6) != 0.0
+
+
+def test_a_cost_that_is_no_unfairness_is_refused():
+    with pytest.raises(FairgymError, match="cost must be a measure of unfairness of bank"):
+        GymnasiumEnv("bank_loans", cost="profit")
+    assert GymnasiumEnv("bank_loans").reset(seed=0)[1] == {}

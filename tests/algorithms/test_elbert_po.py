@@ -28,6 +28,7 @@ SMALL = {
     "gamma": 0.5,
     "evaluation_episodes": 1,
     "episodes_per_epoch": 80,
+    "standardise": False,
 }
 
 
@@ -54,7 +55,7 @@ def test_the_bias_comes_to_where_it_pays_no_more(weight, best):
 @pytest.mark.full
 def test_agents_with_equivariant_networks_share_the_bias():
     """An episode has 10 b points: 10 b - alpha b^2 is most at 5 / alpha, whoever it is up to."""
-    learner = algorithms.get("elbert-po")(**OFFICE, bias_weight=25.0)
+    learner = algorithms.get("elbert-po")(**OFFICE, bias_weight=25.0, standardise=False)
     state = learner.init(jax.random.key(0), OFFICES, Objective.weighted(OFFICES, {"points": 0.1}))
     assert state.networks.critic.head.out_features == 2 + 2 * 2
     gaps = []
@@ -83,6 +84,32 @@ def test_advantages_are_the_derivative_of_the_objective():
     for step in ((0, 0), (3, 79), (1, 40)):
         slope = (objective(step, 1e-5) - objective(step, -1e-5)) / 2e-5
         assert found[step] == pytest.approx(slope, rel=1e-3, abs=1e-4)
+
+
+def test_advantages_are_standardised_before_they_are_combined():
+    """The authors' unit: each advantage over its standard deviation; NumPy."""
+    learner = algorithms.get("elbert-po")(
+        **SMALL | {"standardise": True}, epochs=1, bias_weight=3.0
+    )
+    generator = np.random.default_rng(1)
+    benefit, demand = generator.uniform(0.2, 1.0, (2, 4, 80, 2)).astype(np.float32)
+    advantage = generator.normal(1.0, 50.0, size=(4, 80, 5)).astype(np.float32)
+    signals = {"benefit": jnp.array(benefit), "demand": jnp.array(demand)}
+    terms = learner.terms(DESK, DESK.agents)
+    found = np.array(terms.combine(signals, jnp.array(advantage)))[..., 0]
+    assert not terms.standardise  # not once more afterwards
+    own, *others = np.moveaxis(advantage, 2, 0)
+    own = (own - own.mean()) / own.std()
+    of_benefit, of_demand = [], []
+    for place, one in enumerate(others):
+        (of_benefit if place < 2 else of_demand).append((one - one.mean()) / one.std())
+    u, b = (40 * x.mean(axis=(0, 1)) for x in (benefit, demand))
+    gap = u[0] / b[0] - u[1] / b[1]
+    slopes = [
+        (of_benefit[g] / b[g] - u[g] * of_demand[g] / b[g] ** 2) * (1 - 2 * g) for g in (0, 1)
+    ]
+    expected = own - 3.0 * 2 * gap * (slopes[0] + slopes[1])
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_the_offset_of_a_rate_is_added_once_an_episode():

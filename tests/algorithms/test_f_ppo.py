@@ -16,7 +16,7 @@ from toys import Toy
 import fairgym
 from fairgym.algorithms import algorithms
 from fairgym.algorithms._terms import SHORT_TERM, gain_of
-from fairgym.core import FairgymError, apportion, no_components
+from fairgym.core import FairgymError, no_components
 from fairgym.fairness import Objective, Windowed
 from fairgym.policies import massaged
 from fairgym.policies.exploration import explore
@@ -41,6 +41,9 @@ SMALL = {
 }
 
 
+NO_SPREAD = jnp.zeros(0)
+
+
 def memory_of(measure, env, **sums):
     """A window in which these components have happened."""
     memory = measure.initial(no_components(env, env.default_params))
@@ -50,14 +53,59 @@ def memory_of(measure, env, **sums):
     return measure.update(memory, step)
 
 
-def massage_by(env, measure, memory, agent, seen, logits, raw, threshold):
+def massage_by(
+    env,
+    measure,
+    memory,
+    agent,
+    seen,
+    logits,
+    raw,
+    threshold,
+    log_std=NO_SPREAD,
+    closeness="density",
+):
     """Massaging by what the environment expects after what has happened."""
 
     def unfairness(action):
         expected = env.spec.expected_components({agent: seen}, {agent: action}, None)
         return -measure.value_after(measure.remaining(memory), expected)
 
-    return massage(env.action_space(agent), seen, logits, raw, threshold, unfairness)
+    space = env.action_space(agent)
+    return massage(space, seen, logits, raw, threshold, unfairness, log_std, closeness)
+
+
+def shares_of(logits):
+    """Softmax of logits."""
+    weights = np.exp(logits - np.max(logits))
+    return weights / weights.sum()
+
+
+def apportioned(shares, units=6):
+    """Units given one by one to the largest share, which then loses 1/N (section 6.2)."""
+    left, given = np.array(shares, float), np.zeros(len(shares))
+    for _ in range(units):
+        place = np.argmax(left)
+        given[place] += 1
+        left[place] -= 1 / units
+    return given
+
+
+def moved_logits(logits, giver, taker, units=6):
+    """Logits after 1/N of the mass has moved, of which at least 0.005 is left to the giver."""
+    shares = shares_of(logits)
+    mass = max(0.0, shares[giver] - max(0.005, shares[giver] - 1 / units))
+    shares[giver] -= mass
+    shares[taker] += mass
+    moved = np.array(logits, float)
+    scale = np.log(np.exp(logits).sum())
+    moved[[giver, taker]] = scale + np.log(shares[[giver, taker]])
+    return moved
+
+
+def density(values, means, std):
+    """Normal densities."""
+    return np.exp(-0.5 * ((values - means) / std) ** 2) / (std * np.sqrt(2 * np.pi))
 
 
 class TestMassaging:
@@ -94,40 +142,47 @@ class TestMassaging:
             found = run(np.int32(group), np.int32(raw), logits, memory, np.float32(threshold))
             assert int(found) == expected, (applicants, approved, group, raw, lean, threshold)
 
-    def test_of_an_allocation_by_enumeration(self):
-        """The best of all moves of a unit between places of like probability (section 6.2)."""
-        env, threshold = Depot(), 0.25
+    @pytest.mark.parametrize(("closeness", "threshold"), [("density", 0.1), ("share", 0.25)])
+    def test_of_an_allocation_by_enumeration(self, closeness, threshold):
+        """The best of all moves of a unit whose logits or shares are near enough (section 6.2)."""
+        env, std = Depot(), np.array([0.6, 1.0, 1.3])
         measure = env.spec.measures["short_term"]
         seen = env.observe(env.initial_state(jax.random.key(0), None), None)["driver"]
 
         @eqx.filter_jit
-        def run(raw, memory):
+        def run(raw, logits, memory):
+            log_std, tau = jnp.log(jnp.array(std)), jnp.float32(threshold)
             return massage_by(
-                env, measure, memory, "driver", seen, raw, raw, jnp.float32(threshold)
+                *(env, measure, memory, "driver", seen, logits, raw, tau, log_std, closeness)
             )
 
         generator, moved = np.random.default_rng(0), 0
         for _ in range(60):
-            raw = generator.normal(size=3).astype(np.float32)
+            logits = generator.normal(size=3)
+            raw = logits + std * generator.normal(size=3)
             before = generator.integers(0, 6, 3)
-            shares = np.exp(raw) / np.exp(raw).sum()
-            given = np.array(apportion(jnp.array(shares), 6))
+            given = apportioned(shares_of(raw))
 
             def unfair(units, before=before):
                 sums = before + units
                 return np.abs(sums / sums.sum() - 1 / 3).max()
 
-            moves = [(unfair(given), given)]
+            options = [(unfair(given), given)]
             for giver, taker in itertools.permutations(range(3), 2):
-                near = abs(shares[giver] - shares[taker]) < threshold - 1e-6
-                if given[giver] and near:
-                    other = given.copy()
-                    other[giver] -= 1
-                    other[taker] += 1
-                    moves.append((unfair(other), other))
-            least = min(value for value, _ in moves)
+                other = moved_logits(raw, giver, taker)
+                units = given - np.eye(3)[giver] + np.eye(3)[taker]
+                if not given[giver] or np.any(apportioned(shares_of(other)) != units):
+                    continue
+                if closeness == "share":
+                    apart = abs(shares_of(raw)[giver] - shares_of(raw)[taker])
+                else:
+                    change = density(other, logits, std) - density(raw, logits, std)
+                    apart = np.abs(change[[giver, taker]]).max()
+                if apart < threshold - 1e-6:
+                    options.append((unfair(units), units))
+            least = min(value for value, _ in options)
             memory = memory_of(measure, env, sent=before)
-            raw_after = run(jnp.array(raw), memory)
+            raw_after = run(jnp.array(raw, jnp.float32), jnp.array(logits, jnp.float32), memory)
             found = np.array(env.action_space("driver").from_logits(raw_after, seen.mask))
             assert found.sum() == 6 and unfair(found) == pytest.approx(least, abs=1e-5)
             moved += not np.array_equal(found, given)
@@ -215,6 +270,19 @@ class TestMassaging:
         # at its own wish the clerk has a gap of 1
         assert float(jnp.min(gaps[12:])) > -0.5
 
+    @pytest.mark.parametrize("learn_from", ["massaged", "sampled"])
+    def test_the_policy_learns_from_either_action(self, learn_from):
+        """Massaged actions are taken either way: to deny everybody has no gap, and no points."""
+        settings = {"threshold_start": 0, "threshold_rate": 0.0, "learn_from": learn_from}
+        learner = algorithms.get("f-ppo")(**SMALL | settings)
+        state = learner.init(jax.random.key(0), DESK, Objective.direct(DESK))
+        state = state.replace(carried={"rounds": jnp.int32(1)})
+        rollout = jax.tree.map(lambda x: x[0], state.rollouts)
+        steps = eqx.filter_jit(learner._run)(state, (rollout, jax.random.key(1)))[1]
+        assert not np.any(steps.rewards)
+        learned = int(np.sum(steps.actions["clerk"]))
+        assert learned == 0 if learn_from == "massaged" else 5 < learned < 35
+
     @pytest.mark.full
     def test_units_of_hardly_any_density_leave_the_networks_finite(self):
         """Sites that are all but sure to get none, and exploration that never comes so far."""
@@ -222,7 +290,8 @@ class TestMassaging:
         space = env.action_space("dispatcher")
         seen = env.reset(jax.random.key(0), env.default_params)[0]["dispatcher"]
         sure = jnp.array([0.0, -200.0, -1.0, -2.0, -3.0])
-        others, _, _ = _alternatives(space, seen, sure, sure)
+        others, apart, _ = _alternatives(space, seen, sure, sure, jnp.zeros(5), "density")
+        assert bool(jnp.all(jnp.isfinite(apart)))
         assert bool(jnp.all(jnp.isfinite(others)))
         learner = algorithms.get("f-ppo")(
             threshold_start=0,

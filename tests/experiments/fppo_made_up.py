@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 
 from fairgym.experiments import experiments
-from fairgym.experiments.fppo._courses import AS_LEARNED, LONG, REWARD, SHORT
-from fairgym.experiments.fppo.fig1 import OF_MEANS
+from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT
+from fairgym.experiments.fppo._courses import AS_LEARNED, BIAS
+from fairgym.experiments.fppo._several import FIGURES
+from fairgym.experiments.fppo._systems import CPO, ELBERT, LAGRANGIAN
+from fairgym.experiments.fppo.fig1 import APPROVED, OF_MEANS
 from fairgym.experiments.fppo.fig2 import LEARNERS, SYSTEMS
-from fairgym.experiments.fppo.variants import FIGURES, VARIANTS
+from fairgym.experiments.fppo.fig3 import LATELY
+from fairgym.experiments.fppo.goals import LIMITS, SCORED, SHORT_BOUND, long_bound
+from fairgym.experiments.fppo.massaging import ATTENTION, EPIDEMIC, READINGS, WITHOUT
+from fairgym.experiments.fppo.variants import VARIANTS
 
 # Policy -> short-term unfairness, long-term unfairness and reward, each at the start and at the end
 # of an episode. With these numbers the claims hold; with those of `BAD` they do not.
@@ -29,7 +35,6 @@ COURSES = {
     },
     "fppo-fig4": {
         "Max": ((0.0, 1.7), (0.3, 0.6), (0.5, 0.33)),
-        "Max of the code": ((0.0, 1.8), (0.3, 0.6), (0.5, 0.35)),
         "PPO": ((0.0, 1.4), (0.3, 0.5), (0.5, 0.25)),
         "A-PPO": ((0.0, 0.16), (0.3, 0.4), (0.5, 0.15)),
         "F-PPO": ((0.0, 0.46), (0.3, 0.2), (0.5, 0.22)),
@@ -50,7 +55,6 @@ BAD = {
     },
     "fppo-fig4": {
         "Max": ((0.0, 0.1), (0.3, 0.2), (0.5, 0.1)),
-        "Max of the code": ((0.0, 0.1), (0.3, 0.2), (0.5, 0.1)),
         "PPO": ((0.0, 0.5), (0.3, 0.3), (0.5, 0.2)),
         "A-PPO": ((0.0, 1.2), (0.3, 0.4), (0.5, 0.4)),
         "F-PPO": ((0.0, 1.0), (0.3, 0.6), (0.5, 0.3)),
@@ -67,17 +71,22 @@ def course(first: float, last: float, scale: float = 1.0) -> np.ndarray:
 def system(name: str, ends: dict[str, Any]) -> dict[str, Any]:
     """Return the data of figure 1, 3 or 4 with these first and last numbers."""
     figure: Any = experiments.get(name)()
-    panels = {panel.label: panel.what for panel in figure.panels(figure.evaluated_in())}
+    found = figure.panels(figure.evaluated_in())
+    panels = {panel.label: panel.what for panel in found}
     courses = {}
     for label, numbers in ends.items():
-        of = dict(zip((SHORT, LONG, REWARD), numbers, strict=True)) | {OF_MEANS: numbers[0]}
+        of = dict(zip((SHORT, LONG, REWARD), numbers, strict=True))
+        of |= dict.fromkeys((OF_MEANS, BIAS, LATELY), numbers[0]) | {APPROVED: (0.5, 0.9)}
         courses[label] = {
             panel: course(*of[what], scale=max(1.0, abs(of[what][0]) / 100))
             for panel, what in panels.items()
         }
     smooth = dict.fromkeys(panels, 1)
     modes = {label: one for label, one in courses.items() if label in ("F-PPO", "PPO")}
-    return {"courses": courses, "mode": modes, "panels": panels, "smooth": smooth}
+    data = {"courses": courses, "mode": modes, "panels": panels, "smooth": smooth}
+    data["where"] = {panel.label: panel.where for panel in found}
+    first, *_, last = courses.values()
+    return data | {"blind": {"score 3 or more": first, "at random": last}}
 
 
 def courses(name: str, good: bool) -> Any:
@@ -106,17 +115,78 @@ def training(good: bool) -> Any:
 def variants(good: bool) -> Any:
     data = {}
     for name, figure in FIGURES.items():
-        of = COURSES[f"fppo-{figure.__module__.rsplit('.', 1)[1]}"]
+        of = COURSES[figure]
         worse, better = of["PPO"], of["F-PPO"]
         if not good:
             worse, better = better, worse
         ends = {"PPO": worse, "F-PPO-S": worse, **dict.fromkeys(VARIANTS, better)}
-        data[name] = system(f"fppo-{figure.__module__.rsplit('.', 1)[1]}", ends)
+        data[name] = system(figure, ends)
+    return data
+
+
+def several(name: str, ends: dict[str, Any]) -> Any:
+    """Return the data of one of several systems with these first and last numbers."""
+    return system(FIGURES[name], ends)
+
+
+def known(good: bool) -> Any:
+    """Return a lower bias of ELBERT-PO at the reward of A-PPO, and bounds that are kept."""
+    data = {}
+    for name in FIGURES:
+        cash = 10_000.0 if name == "bank loans" else 0.0
+        rewards = (cash + 1_000.0, cash + 1_000.0)
+        lower, higher = ((0.01, 0.01), rewards), ((0.5, 0.5), rewards)
+        if not good:
+            lower, higher = ((0.5, 0.5), (cash, cash + 1.0)), ((0.3, 0.3), rewards)
+        labels = [ELBERT, LAGRANGIAN, *([CPO] if name == ATTENTION else [])]
+        ends = {"A-PPO": higher, **dict.fromkeys(labels, lower)}
+        data[name] = several(
+            name, {n: (unfair, unfair, paid) for n, (unfair, paid) in ends.items()}
+        )
+    return data
+
+
+def massaging(good: bool) -> Any:
+    """Return policies that have learned to be fairer at the same reward, or not."""
+    fair, unfair = ((0.1, 0.1), (1.0, 1.0), (2.0, 2.0)), ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0))
+    if not good:
+        fair, unfair = ((0.6, 0.6), (1.0, 1.0), (1.0, 1.0)), unfair
+    readings = dict.fromkeys(READINGS, fair)
+    return {name: several(name, {WITHOUT: unfair, **readings}) for name in (ATTENTION, EPIDEMIC)}
+
+
+def goals(good: bool) -> Any:
+    """Return ways that reach all three goals, or none."""
+    data = {}
+    for name, limits in LIMITS.items():
+        cash = 10_000.0 if name == "bank loans" else 0.0
+        ppo = ((0.5, 0.5), (1.0, 1.0), (cash + 1_000.0, cash + 1_000.0))
+        ours = ((0.1, 0.1), (0.5, 0.5), (cash + 1_000.0, cash + 1_000.0))
+        if not good:
+            ours = ((0.7, 0.7), (1.5, 1.5), (cash + 1.0, cash + 1.0))
+        labels = ["F-PPO", SCORED, SHORT_BOUND, *map(long_bound, limits)]
+        data[name] = several(name, {"PPO": ppo, **dict.fromkeys(labels, ours)})
+    return data
+
+
+def authors(good: bool) -> Any:
+    """Return an F-PPO that is fairer than PPO in both terms, or in none."""
+    data = {}
+    for name, figure in FIGURES.items():
+        of = COURSES[figure]
+        worse, better = of["PPO"], of["F-PPO"]
+        if not good:
+            worse, better = better, worse
+        data[name] = several(name, {"PPO": worse, "A-PPO": worse, "F-PPO": better})
     return data
 
 
 MADE_UP: dict[str, Callable[[bool], Any]] = {
     **{name: functools.partial(courses, name) for name in COURSES},
     "fppo-fig2": training,
+    "fppo-authors": authors,
+    "fppo-goals": goals,
+    "fppo-learners": known,
+    "fppo-massaging": massaging,
     "fppo-variants": variants,
 }

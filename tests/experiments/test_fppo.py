@@ -4,17 +4,31 @@ import dataclasses
 import types
 from typing import Any, ClassVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from fairgym.experiments import Size, experiments
 from fairgym.experiments._measurements import held_out
-from fairgym.experiments.fppo._courses import AS_LEARNED, LONG, REWARD, SHORT, Courses, lately
+from fairgym.experiments.fppo._claims import (
+    LONG,
+    REWARD,
+    SHORT,
+    Courses,
+    Order,
+    orders_table,
+    outcomes_table,
+    published_table,
+)
+from fairgym.experiments.fppo._courses import AS_LEARNED, lately
+from fairgym.experiments.fppo._frontier import blind_rules, frontier_table
 from fairgym.experiments.fppo._systems import A_PPO, ELBERT, F_PPO, LAGRANGIAN, PPO
 from fairgym.experiments.fppo.fig1 import FppoFig1, gap_of_means
 from fairgym.policies import fixed_policies, sampled
 from fairgym.training import train
 from fairgym.utils import make
+from fairgym.wrappers import augmented
 
 FIGURES = {"fppo-fig1": "bank_loans", "fppo-fig3": "attention", "fppo-fig4": "epidemic"}
 # the paper's training steps and evaluation episodes
@@ -27,7 +41,8 @@ EPISODES = {"bank_loans": 10, "attention": 10, "epidemic": 200}
 def test_learners_have_equal_budgets_and_the_length_of_the_paper(name, scale):
     experiment = experiments.get(name)()
     size = experiment.size(scale)
-    assert size.seeds >= (5 if scale == "paper" else 3)
+    most = {"fppo-fig3": 10}.get(name, 20)
+    assert size.seeds == (most if scale == "paper" else 3)
     steps: dict[str, set[int]] = {}
     for config in experiment.grid(size).values():
         job: Any = config.build()
@@ -178,16 +193,69 @@ def of_communities(trace: Any, episode: int) -> np.ndarray:
     return np.array(rows)
 
 
-def test_courses_are_compared_in_pairs():
+def test_attention_has_fewer_seeds_beside_the_other_systems():
+    size = experiments.get("fppo-fig2")().size("paper")
+    for name in ("fppo-fig2", "fppo-variants"):
+        experiment = experiments.get(name)()
+        seeds = {key: list(experiment.seeds_of(key, size)) for key in experiment.grid(size)}
+        found = {key: len(own) for key, own in seeds.items()}
+        assert {n for key, n in found.items() if key.startswith("attention")} == {10}
+        assert {n for key, n in found.items() if not key.startswith("attention")} == {20}
+
+
+def test_learners_are_compared_as_independent_samples():
     rows = {"a": np.tile([[0.0, 1.0]], (3, 5)), "b": np.tile([[1.0, 2.0]], (3, 5))}
     rows["b"][:, -1] += [0.0, 0.1, 0.2]
     found = Courses({name: {"gap": one} for name, one in rows.items()}, {SHORT: "gap"})
     (check,) = found.lower(SHORT, "a", ["b"])
     assert check.outcome == "holds" and check.estimate == pytest.approx(1.01)
+    error = 0.01 / 3**0.5  # the standard error of b, whose degrees of freedom are those of Welch
+    assert (check.high - check.estimate) == pytest.approx(4.302653 * error, rel=1e-4)
     (other,) = found.more(SHORT, "a", ["b"])
     assert other.outcome == "contradicted"
     assert found.first("b", SHORT) == pytest.approx(np.ones(3))
     assert found.last("b", SHORT) == pytest.approx([2.0, 2.1, 2.2])
+    assert found.final("b", SHORT) == pytest.approx([2.0, 2.1, 2.2])
+
+
+def test_orders_outcomes_and_published_values_are_told_by_seed():
+    ends = {"a": [1.0, 3.0, 1.0], "b": [2.0, 2.0, 2.0], "c": [2.5, 4.0, 1.5]}
+    courses = {
+        label: {"gap": np.tile(np.array(own)[:, None], (1, 10))} for label, own in ends.items()
+    }
+    found = Courses(courses, {SHORT: "gap"})
+    assert Order(SHORT, (("a",), ("b", "c"))).seeds(found) == (2, 3)
+    assert Order(SHORT, (("a",), ("b",), ("c",))).seeds(found) == (1, 3)
+    table = orders_table(found, [Order(SHORT, (("a",), ("b", "c")))])
+    assert table.rows == [["gap", "a < b and c", "2 of 3 seeds"]]
+    outcomes = {"large": lambda found, label: found.last(label, SHORT) > 2.2}
+    rows = outcomes_table(found, ["a", "c"], outcomes).rows
+    # Wilson's interval of 1 and of 2 of 3
+    assert rows == [
+        ["a", "1 of 3, 0.33 [0.061, 0.79]"],
+        ["c", "2 of 3, 0.67 [0.21, 0.94]"],
+    ]
+    told = published_table(found, {"a": {SHORT: "1.8"}}).rows
+    assert told[0][0] == "a" and told[0][1] == "gap" and told[0][3] == "1.8"
+
+
+def test_blind_rules_approve_by_score_only():
+    env = make("bank_loans", horizon=20)
+    found = blind_rules(env)
+    observation = env.reset(jax.random.key(0), env.default_params)[0]["bank"]
+    for lowest in (1, 4, 7):
+        bank = found[f"score {lowest} or more"]["bank"]
+        for score in range(1, 8):
+            for group in (0.0, 1.0):
+                features = jnp.array([[float(score), group]])
+                taken = bank(observation.replace(features=features), jax.random.key(1))
+                assert int(taken) == (score >= lowest)
+    ends = {
+        "x": (np.array([0.5, 0.6]), np.array([10.0, 12.0])),
+        "y": (np.array([0.7, 0.8]), np.array([9.0, 9.0])),
+        "z": (np.array([0.7, 0.8]), np.array([20.0, 20.0])),
+    }
+    assert [row[-1] for row in frontier_table(ends).rows] == ["yes", "no", "yes"]
 
 
 TINY = {"layers": (4,), "critic_layers": (4,), "num_envs": 2, "num_steps": 20, "update_epochs": 1}
@@ -207,7 +275,9 @@ def test_each_label_has_its_own_policies(tmp_path):
     for label, more in ((F_PPO, {"threshold_start": 0, "threshold_rate": 0.0}), (PPO, {})):
         own = {**grid[label].algorithm_args, **TINY, **more}
         config = dataclasses.replace(
-            grid[label], environment_args={"horizon": 40}, algorithm_args=own
+            grid[label],
+            environment_args={**grid[label].environment_args, "horizon": 40},
+            algorithm_args=own,
         )
         runs[label] = [
             train(dataclasses.replace(config, seed=seed), tmp_path / f"{label}-{seed}")
@@ -216,10 +286,11 @@ def test_each_label_has_its_own_policies(tmp_path):
     data = figure.measure(size, runs, range(size.seeds))
     assert set(data["mode"]) == {F_PPO, AS_LEARNED, PPO}
     assert set(data["courses"]) == {F_PPO, AS_LEARNED, PPO, "EO", "random"}
+    assert len(data["blind"]) == 8
     others = dict.fromkeys((A_PPO, LAGRANGIAN, ELBERT), data["courses"][PPO])
     outcome = figure.conclude(data | {"courses": {**others, **data["courses"]}})
-    assert [len(table.rows) for table in outcome.tables] == [8, 3]
-    env = make("bank_loans", horizon=50)
+    assert [len(table.rows) for table in outcome.tables] == [8, 3, 8, 1, 3, 8]
+    env = augmented(make("bank_loans", horizon=50, shows_cash=False), "rates")
     for seed, run in enumerate(runs[F_PPO]):
         for sample, courses in ((True, data["courses"]), (False, data["mode"])):
             policies = sampled(env, run.policies) if sample else run.policies

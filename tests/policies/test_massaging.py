@@ -12,7 +12,7 @@ import pytest
 import fairgym
 from fairgym.core import FairgymError
 from fairgym.fairness import Windowed
-from fairgym.policies import equivariant, fixed_policies, massaged, sampled
+from fairgym.policies import GaussianPolicy, equivariant, fixed_policies, massaged, sampled
 
 KEY = jax.random.key(3)
 
@@ -100,19 +100,79 @@ def test_what_is_drawn_is_massaged():
         sampled(bank, fixed_policies(bank, bank.spec.baselines["threshold"]))
 
 
-def test_units_are_those_of_an_enumeration():
-    """The best of all moves of a unit between sites of like probability, by NumPy."""
+def test_allocations_are_drawn_from_their_distribution():
+    """Mean units against NumPy's draws of logits, apportioned one by one."""
+    system = fairgym.make("attention", horizon=5)
+    mean, std = np.array([0.5, 0.2, 0.0, -0.3, -0.8]), np.array([0.4, 1.0, 0.2, 0.7, 1.0])
+
+    class Leaning(eqx.Module):
+        """The same logits for every observation."""
+
+        def logits(self, observation):
+            return jnp.array(mean, jnp.float32)
+
+        def __call__(self, observation, key):
+            space = system.action_space("dispatcher")
+            return space.from_logits(self.logits(observation), observation.mask)
+
+    policy = {"dispatcher": GaussianPolicy(Leaning(), jnp.log(jnp.array(std, jnp.float32)))}
+    drawn: Any = sampled(system, policy)["dispatcher"]
+    seen = system.reset(KEY, system.default_params)[0]["dispatcher"]
+    found = jax.vmap(lambda key: drawn(seen, key))(jax.random.split(KEY, 4_000))
+    assert set(np.unique(found.sum(axis=1))) == {6}
+    rng = np.random.default_rng(0)
+    expected = [one_by_one(softmax(mean + std * rng.normal(size=5))) for _ in range(4_000)]
+    np.testing.assert_allclose(found.mean(axis=0), np.mean(expected, axis=0), atol=0.12)
+    np.testing.assert_allclose(found.std(axis=0), np.std(expected, axis=0), atol=0.12)
+    without_spread = {"dispatcher": Leaning()}
+    with pytest.raises(FairgymError, match="or of PPO for units to divide, for attention"):
+        sampled(system, without_spread)
+    with pytest.raises(FairgymError, match="'dispatcher' must have standard deviations"):
+        massaged(system, system.default_params, without_spread, 0.1)
+
+
+def one_by_one(shares, units=6):
+    """Units given to the largest share, which then loses 1/N (section 6.2)."""
+    left, given = np.array(shares, float), np.zeros(len(shares))
+    for _ in range(units):
+        place = np.argmax(left)
+        given[place] += 1
+        left[place] -= 1 / units
+    return given
+
+
+def with_a_unit_moved(logits, giver, taker, units=6):
+    """Logits after 1/N of the mass has moved; at least 0.005 is left to the giver."""
+    shares, moved = softmax(logits), np.array(logits, float)
+    mass = max(0.0, shares[giver] - max(0.005, shares[giver] - 1 / units))
+    shares[giver] -= mass
+    shares[taker] += mass
+    places = [giver, taker]
+    moved[places] = np.log(np.exp(logits).sum()) + np.log(shares[places])
+    return moved
+
+
+def densities(values, mean, std):
+    return np.exp(-0.5 * ((values - mean) / std) ** 2) / (std * np.sqrt(2 * np.pi))
+
+
+@pytest.mark.parametrize(("closeness", "threshold"), [("density", 0.3), ("share", 0.15)])
+def test_units_are_those_of_an_enumeration(closeness, threshold):
+    """The best of all moves of a unit whose densities or shares are near enough, by NumPy."""
     system = fairgym.make("attention", horizon=40)
-    params, window, threshold = system.default_params, 6, 0.15
-    learned = equivariant(system, jax.random.key(1))
+    params, window, std = system.default_params, 6, np.linspace(0.5, 1.5, 5)
+    log_std = jnp.log(jnp.array(std, jnp.float32))
+    learned = {
+        "dispatcher": GaussianPolicy(equivariant(system, jax.random.key(1))["dispatcher"], log_std)
+    }
     measure = Windowed(system.spec.measures["short_term"].metric, window)
-    env, policies = massaged(system, params, learned, threshold, measure)
+    env, policies = massaged(system, params, learned, threshold, measure, closeness)
     policy, rows, changed = learned["dispatcher"], [], 0
     own_action, logits_of = eqx.filter_jit(policy), eqx.filter_jit(policy.logits)
     for seen, action, components in course(env, params, policies, 40):
         inside = seen.replace(context=seen.context[:0])
-        shares = softmax(np.array(logits_of(inside), float))
-        own = np.array(own_action(inside, KEY))
+        logits = np.array(logits_of(inside), float)
+        shares, own = softmax(logits), np.array(own_action(inside, KEY))
         past = np.sum(rows[-(window - 1) :], axis=0) if rows else np.zeros(5)
 
         def unfair(units, past=past):
@@ -120,8 +180,16 @@ def test_units_are_those_of_an_enumeration():
 
         allowed = [unfair(own)]
         for giver, taker in itertools.permutations(range(5), 2):
-            if own[giver] and abs(shares[giver] - shares[taker]) < threshold - 1e-6:
-                allowed.append(unfair(own - np.eye(5)[giver] + np.eye(5)[taker]))
+            other = with_a_unit_moved(logits, giver, taker)
+            units = own - np.eye(5)[giver] + np.eye(5)[taker]
+            if not own[giver] or np.any(one_by_one(softmax(other)) != units):
+                continue
+            change = densities(other, logits, std) - densities(logits, logits, std)
+            apart = np.abs(change[[giver, taker]]).max()
+            if closeness == "share":
+                apart = abs(shares[giver] - shares[taker])
+            if apart < threshold - 1e-6:
+                allowed.append(unfair(units))
         assert action.sum() == 6 and unfair(action) == pytest.approx(min(allowed), abs=1e-6)
         assert np.abs(action - own).sum() in (0, 2)
         changed += not np.array_equal(action, own)

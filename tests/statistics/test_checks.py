@@ -119,6 +119,14 @@ def test_checks_are_made_of_means_over_seeds():
     assert paired.detail == "p = 0.25"  # three pairs have no lower one
     assert Check.higher("", [1.0, 2.0, 3.0], [0.5, 2.4, 2.4]).outcome == OPEN
     assert Check.higher("", [1.0], [0.0]).outcome == OPEN, "one seed decides nothing"
+    apart = Check.greater("", [1.0, 1.1, 0.9, 1.0], [0.5, 0.4])
+    assert apart.outcome == HOLDS and apart.estimate == pytest.approx(0.55)
+    assert Check.greater("", [0.5, 0.4], [1.0, 1.1, 0.9]).outcome == AGAINST
+    low = Check.greater("", [0.95, 0.96, 0.94], [1.0, 1.01, 0.99], margin=0.1)
+    assert low.outcome == HOLDS and low.high < 0.0
+    assert Check.alike("", [1.0, 1.1, 0.9], [1.05, 1.0, 0.95], 0.3).outcome == HOLDS
+    assert Check.alike("", [1.0, 1.1, 0.9], [1.05, 1.0, 0.95], 0.05).outcome == OPEN
+    assert Check.alike("", [1.0, 1.1, 0.9], [2.0, 2.1, 1.9], 0.3).outcome == AGAINST
 
 
 def test_own_predictions_are_told_apart_and_do_not_count():

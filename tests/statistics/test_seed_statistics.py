@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairgym.statistics.comparisons import EXACT_PAIRS, paired_test
+from fairgym.statistics.comparisons import EXACT_PAIRS, paired_test, welch_test
 from fairgym.statistics.intervals import (
     bootstrap_interval,
     interquartile_mean,
@@ -95,6 +95,26 @@ def test_paired_test_is_that_of_scipy(count):
     assert ours.p == pytest.approx(theirs.pvalue)
     assert ours.difference == pytest.approx(np.mean(a - b))
     assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high))
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(2, 5), (20, 10), (5, 5)])
+def test_welch_test_is_that_of_scipy(ours, theirs):
+    rng = np.random.default_rng(ours)
+    a, b = rng.normal(0.4, 1.0, ours), rng.normal(0.0, 3.0, theirs)
+    expected = stats.ttest_ind(a, b, equal_var=False)
+    interval = expected.confidence_interval(0.95)
+    found = welch_test(a, b)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert found.difference == pytest.approx(a.mean() - b.mean())
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_welch_test_without_spread_or_seeds():
+    assert welch_test([2.0, 2.0], [1.0, 1.0]) == (1.0, 1.0, 1.0, 0.0)
+    assert welch_test([2.0, 2.0], [2.0, 2.0]).p == 1.0
+    assert welch_test([2.0], [1.0, 3.0]).difference == 0.0
+    assert math.isnan(welch_test([2.0], [1.0, 3.0]).low)
+    assert math.isnan(welch_test([], [1.0]).difference)
 
 
 def test_paired_test_by_enumeration():

@@ -25,7 +25,7 @@ from fairgym.core import (
 )
 from fairgym.core.components import add_compensated
 from fairgym.core.rollout import episode_keys
-from fairgym.fairness import Objective
+from fairgym.fairness import Objective, Windowed
 
 
 class Play(Struct):
@@ -42,6 +42,8 @@ class Play(Struct):
         lost: Rounding errors of the sums.
         policy_key: Key of the fixed agents' policies.
         noise_key: Key of the environment's noise.
+        measure_state: State of the measure of the cost; empty without one.
+        cost: Cost of the step; None without a measure.
     """
 
     state: PyTree
@@ -53,6 +55,8 @@ class Play(Struct):
     lost: Float[Array, " numbers"]
     policy_key: PRNGKeyArray
     noise_key: PRNGKeyArray
+    measure_state: PyTree = ()
+    cost: Float[Array, ""] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Game:
         vector_rewards: Whether a reward has one number per term.
         observed: Numbers of observations: "raw" as the environment gives them, "bounded" to the
             declared ends, or "scaled" to [0, 1] by them.
+        cost: Measure whose unfairness after a step is its cost; None for none.
     """
 
     env: Environment
@@ -74,6 +79,7 @@ class Game:
     failure_penalty: float = 0.0
     vector_rewards: bool = False
     observed: Literal["raw", "bounded", "scaled"] = "bounded"
+    cost: Windowed | None = None
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -109,6 +115,8 @@ class Game:
             lost=ravel_pytree(nothing)[0],
             policy_key=policy_key,
             noise_key=noise_key,
+            measure_state=self.cost.initial(nothing) if self.cost else (),
+            cost=jnp.float32(0.0) if self.cost else None,
         )
 
     def go_on(
@@ -160,6 +168,9 @@ class Game:
             totals=totals,
             lost=lost,
         )
+        if self.cost:
+            after = self.cost.update(play.measure_state, components)
+            play = play.replace(measure_state=after, cost=-self.cost.value(after))
         return play, by_agent, terminated
 
     def show(self, params: Params, play: Play) -> dict[str, dict[str, Array]]:

@@ -12,7 +12,7 @@ from fairgym.config import with_params
 from fairgym.config.plain import read_metrics, read_objective
 from fairgym.core import AnyPolicy, Environment, FairgymError, Params, require_agent
 from fairgym.core.errors import is_number
-from fairgym.fairness import Objective
+from fairgym.fairness import Objective, Windowed
 from fairgym.fairness.measuring import measuring
 from fairgym.fairness.weights import named_by_agent
 from fairgym.policies import fixed_policies
@@ -57,6 +57,7 @@ def set_up(
     vector_rewards: bool = False,
     scaled: bool = False,
     structured: bool = False,
+    cost: str | None = None,
 ) -> Setting:
     """Build a game from users' arguments, which are those of `GymnasiumEnv`.
 
@@ -104,8 +105,23 @@ def set_up(
             )
     env = measuring(env, aims.values())
     observed = "raw" if structured else "scaled" if scaled else "bounded"
-    game = Game(env, tuple(aims.items()), float(failure_penalty), vector_rewards, observed)
+    priced = None if cost is None else _measure(env, cost)
+    penalty = float(failure_penalty)
+    game = Game(env, tuple(aims.items()), penalty, vector_rewards, observed, priced)
     return Setting(game, numbers, policies)
+
+
+def _measure(env: Environment, name: object) -> Windowed:
+    """Return the measure of a cost: a declared one, or a disparity of the episode so far."""
+    fair = {n: metric for n, metric in env.metrics.items() if metric.kind == "fair"}
+    if isinstance(name, str) and name in env.spec.measures:
+        return env.spec.measures[name]
+    if isinstance(name, str) and name in fair:
+        return Windowed(fair[name], 0)
+    known = ", ".join([*env.spec.measures, *fair]) or "there is none"
+    raise FairgymError(
+        f"cost must be a measure of unfairness of {env.name} ({known}), got {name!r}"
+    )
 
 
 def environment_of(env: object) -> Environment:

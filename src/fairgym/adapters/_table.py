@@ -243,8 +243,11 @@ class Table:
         return action.astype(np.float32)
 
     def info(self) -> dict[str, Any]:
-        """Return the info dictionary: the defined metrics once the episode is over."""
-        return {"metrics": self.metrics()} if self.over else {}
+        """Return the info dictionary: the cost, and the defined metrics of a finished episode."""
+        found: dict[str, Any] = {}
+        if self.game.cost is not None:
+            found["cost"] = float(np.asarray(self.play.cost))
+        return found | {"metrics": self.metrics()} if self.over else found
 
     def metrics(self) -> dict[str, float]:
         """Return every defined metric of the episode so far."""

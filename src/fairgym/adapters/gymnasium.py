@@ -58,6 +58,9 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
             feature of which an end is infinite keeps its unit.
         render_mode: "ansi" for text, "rgb_array" for a picture (needs matplotlib), or None.
         max_cycles: Largest number of steps of an episode; the horizon if None.
+        cost: Name of a measure of unfairness (`env.spec.measures`), or of a disparity, which is
+            then that of the episode so far. `info` has its value after each step as "cost", which
+            clients for constrained learning such as OmniSafe read; None for no cost.
 
     Raises:
         FairgymError: If an argument is unknown or out of its range, or gymnasium is not installed.
@@ -96,6 +99,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         scaled: bool = False,
         render_mode: str | None = None,
         max_cycles: int | None = None,
+        cost: str | None = None,
     ) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
         env = environment_of(env)
@@ -110,6 +114,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
                 vector_rewards=vector_rewards,
                 scaled=scaled,
                 structured=structured,
+                cost=cost,
             ),
             max_cycles,
             structured=structured,

@@ -1,5 +1,6 @@
 """PettingZoo interface (parallel): all agents act at once, each with its own reward."""
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,6 +47,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
             the text, or None.
         max_cycles: Largest number of steps of an episode; the horizon if None. It can be changed
             later.
+        cost: As for `GymnasiumEnv`.
 
     Attributes:
         feature_names: Names of each agent's features of a row.
@@ -87,6 +89,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         padded: bool = False,
         render_mode: str | None = None,
         max_cycles: int | None = None,
+        cost: str | None = None,
     ) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
         if structured and padded:
@@ -103,6 +106,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
             vector_rewards=vector_rewards,
             scaled=scaled,
             structured=structured,
+            cost=cost,
         )
         game = setting.game
         padding = Padding.of(game.env, game.agents) if padded else None
@@ -207,7 +211,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
             return {}, {}, {}, {}, {}
         observations, rewards, terminated, truncated = self._table.step(actions)
         agents, info = self.agents, self._table.info()
-        infos = {a: {name: dict(content) for name, content in info.items()} for a in agents}
+        infos = {agent: copy.deepcopy(info) for agent in agents}
         if terminated or truncated:
             self.agents = []
         return (

@@ -15,7 +15,14 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from fairgym.core import Entities, Environment, FairgymError, Params, Struct
 from fairgym.policies import equivariant
 from fairgym.policies.coding import Inputs
-from fairgym.policies.flat import FlatNetwork, linear, linear_layers, perceptron
+from fairgym.policies.flat import (
+    Activation,
+    FlatNetwork,
+    RunningScale,
+    linear,
+    linear_layers,
+    perceptron,
+)
 from fairgym.policies.networks import Standardiser, standard_normal, standardiser
 
 OUTPUT_SCALE = 0.1  # of the initial output layer: actions start near the middle of their range
@@ -173,14 +180,24 @@ class FlatCritic(eqx.Module):
 
     Attributes:
         layers: Linear layers.
+        scaling: Running scale of the inputs; None for none.
         inputs: Per agent, the encoding of its observations; static.
+        activation: Activation function of the hidden units; static.
     """
 
     layers: tuple[eqx.nn.Linear, ...]
+    scaling: RunningScale | None
     inputs: tuple[tuple[str, Inputs], ...] = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
 
     def __init__(
-        self, env: Environment, values: int, hidden: Sequence[int], key: PRNGKeyArray
+        self,
+        env: Environment,
+        values: int,
+        hidden: Sequence[int],
+        key: PRNGKeyArray,
+        activation: Activation = "tanh",
+        normalised: bool = False,
     ) -> None:
         """Draw the weights.
 
@@ -189,17 +206,27 @@ class FlatCritic(eqx.Module):
             values: Number of values.
             hidden: Number of units of each hidden layer.
             key: A JAX key.
+            activation: Activation function of the hidden units.
+            normalised: Whether inputs are normalised by a running scale.
         """
         self.inputs = tuple((agent, Inputs(env.observation_space(agent))) for agent in env.agents)
         size = sum(code.size for _, code in self.inputs)
         self.layers = linear_layers((size, *hidden, values), key)
+        self.scaling = RunningScale(size) if normalised else None
+        self.activation = activation
 
     def __call__(
         self, observations: Mapping[str, Entities], present: Float[Array, " all_agents"]
     ) -> Float[Array, " agents"]:
         """Return the values; those of the trained agents come first, in acting order."""
-        units = [code(observations[agent]) for agent, code in self.inputs]
-        return perceptron(self.layers, jnp.concatenate(units), "tanh")
+        inputs = self.encoded(observations)
+        if self.scaling is not None:
+            inputs = self.scaling(inputs)
+        return perceptron(self.layers, inputs, self.activation)
+
+    def encoded(self, observations: Mapping[str, Entities]) -> Float[Array, " inputs"]:
+        """Return the inputs of the first layer."""
+        return jnp.concatenate([code(observations[agent]) for agent, code in self.inputs])
 
 
 def make_flat_networks(
@@ -210,6 +237,8 @@ def make_flat_networks(
     key: PRNGKeyArray,
     *,
     values: int,
+    activation: Activation = "tanh",
+    normalised: bool = False,
 ) -> Networks:
     """Make multi-layer perceptrons over flat observations, for environments with a fixed row order.
 
@@ -220,6 +249,8 @@ def make_flat_networks(
         critic_layers: Number of units of each hidden layer of the critic.
         key: A JAX key.
         values: Number of values of the critic.
+        activation: Activation function of the hidden units.
+        normalised: Whether inputs are normalised by running scales.
 
     Raises:
         FairgymError: An agent has a per-person action.
@@ -234,7 +265,27 @@ def make_flat_networks(
                 f"network is 'flat', but {agent!r} of {env.name} scores each person; use"
                 " 'equivariant' (--network equivariant)"
             )
-        actor = FlatNetwork(Inputs(env.observation_space(agent)), space, layers, own, "tanh")
+        code = Inputs(env.observation_space(agent))
+        actor = FlatNetwork(code, space, layers, own, activation, normalised)
         small = jax.tree.map(lambda x: FLAT_SCALE * x, actor.layers[-1])
         actors[agent] = eqx.tree_at(lambda network: network.layers[-1], actor, small)
-    return Networks(actors, FlatCritic(env, values, critic_layers, critic_key))
+    critic = FlatCritic(env, values, critic_layers, critic_key, activation, normalised)
+    return Networks(actors, critic)
+
+
+def rescaled(networks: Networks, observations: Mapping[str, Entities]) -> Networks:
+    """Return flat networks with the running scales of their inputs after these observations.
+
+    Args:
+        networks: Actors and critic with running scales.
+        observations: Observations of all agents, (envs, steps, ...).
+    """
+    actors = {}
+    for agent, actor in networks.actors.items():
+        inputs = jax.vmap(jax.vmap(actor.inputs))(observations[agent])
+        new = actor.scaling.after(inputs)
+        actors[agent] = eqx.tree_at(lambda network: network.scaling, actor, new)
+    inputs = jax.vmap(jax.vmap(networks.critic.encoded))(observations)
+    new = networks.critic.scaling.after(inputs)
+    critic = eqx.tree_at(lambda network: network.scaling, networks.critic, new)
+    return Networks(actors, critic)

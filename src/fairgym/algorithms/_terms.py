@@ -30,6 +30,7 @@ class Turn(NamedTuple):
         agent: The agent.
         observation: Observation that the agent acts on.
         logits: Outputs of the agent's network.
+        log_std: Log standard deviations of its exploration.
         raw: Explored logits or option.
         actions: Actions of the fixed policies, and of trained agents that acted before.
         key: Key of the step (`GradientState.step`).
@@ -41,6 +42,7 @@ class Turn(NamedTuple):
     agent: str
     observation: Entities
     logits: Array
+    log_std: Array
     raw: Array
     actions: Mapping[str, Array]
     key: PRNGKeyArray
@@ -66,8 +68,10 @@ class Terms:
         undiscounted: Whether these values are undiscounted sums that end with the episode.
         start: Initial numbers to keep between rounds.
         act: Function from a `Turn` to the action to take instead of the explored one.
+        learns_from_taken: Whether the policy gradient uses the action taken, not the explored one.
         reward: Function from carried numbers, rewards and signals to modified rewards.
         combine: Function from signals and the advantages of all values to the agents' advantages.
+        standardise: Whether the agents' advantages are standardised within each minibatch.
         shape: Function from an agent's minibatch advantages, before normalisation, and signals to
             modified advantages.
         learn: Function from carried numbers and a round's log to new carried numbers and new log
@@ -82,8 +86,10 @@ class Terms:
     undiscounted: bool = False
     start: Carried = dataclasses.field(default_factory=dict)
     act: Callable[[Turn], Array] = as_explored
+    learns_from_taken: bool = True
     reward: Callable[[Carried, Array, Signals], Array] = lambda carried, rewards, signals: rewards
     combine: Callable[[Signals, Array], Array] = lambda signals, advantage: advantage
+    standardise: bool = True
     shape: Callable[[Array, Signals], Array] = lambda advantage, signals: advantage
     learn: Callable[[Carried, Signals], tuple[Carried, Signals]] = lambda carried, log: (
         carried,

@@ -83,10 +83,11 @@ class Cpo(FairnessMeasures, Ppo):
     or `vf_coef`.
     """
 
-    # constants here: nothing is clipped, and actor and critic are trained separately
+    # constants here: nothing is clipped, actor and critic are trained separately
     clip_eps: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
     ent_coef: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
     vf_coef: ClassVar[float] = 1.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    learn_std: ClassVar[bool] = True  # pyright: ignore[reportIncompatibleVariableOverride]
 
     gamma: float = 0.995
     learning_rate: float = 1e-3

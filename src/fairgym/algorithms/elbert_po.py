@@ -41,6 +41,7 @@ class ElbertPo(Ppo):
     It maximises R - alpha b^2. R is the sum of discounted rewards, and the bias b is the largest
     difference between the groups' long-term benefit rates U_g / B_g: undiscounted sums of benefit
     and demand over an episode. The critic predicts each of these sums. All agents share the bias.
+    The authors standardise advantages in minibatches, here over a round: the difference is noise.
     """
 
     disparity: str = param(
@@ -49,7 +50,16 @@ class ElbertPo(Ppo):
         'benefit, its denominator the demand; "" is the first one.',
     )
     bias_weight: float = param(
-        2e5, "Weight alpha of the squared bias; the default is for bank_loans.", low=0
+        2e5,
+        "Weight alpha of the squared bias; the default is published for bank_loans, with "
+        "standardised advantages.",
+        low=0,
+    )
+    standardise: bool = param(
+        True,
+        "Standardise every advantage over the steps of a round before they are combined, as in the "
+        "authors' code, so that alpha weighs them in standard deviations. If off, their "
+        "combination is the gradient of R - alpha b^2.",
     )
     softness: float = param(
         20.0,
@@ -85,6 +95,9 @@ class ElbertPo(Ppo):
 
             Here r_g = U_g / B_g.
             """
+            if self.standardise:
+                mean = jnp.mean(advantage, axis=(0, 1))
+                advantage = (advantage - mean) / (jnp.std(advantage, axis=(0, 1)) + 1e-8)
             own, of_benefit, of_demand = jnp.split(advantage, [agents, agents + groups], axis=2)
             # sums over an episode of full length, estimated from the steps of all envs
             benefit, demand = (
@@ -101,4 +114,5 @@ class ElbertPo(Ppo):
             values=2 * groups,
             undiscounted=True,
             combine=combined,
+            standardise=not self.standardise,
         )

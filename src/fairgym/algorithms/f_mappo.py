@@ -25,6 +25,8 @@ class FMappo(Ppo):
     bootstrap_truncated: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
     layers: ClassVar[tuple[int, ...]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
     critic_layers: ClassVar[tuple[int, ...]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
+    activation: ClassVar[Literal["tanh", "relu"]] = "tanh"  # pyright: ignore[reportIncompatibleVariableOverride]
+    normalise_inputs: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
     episodes_per_epoch: int = 100
     num_envs: int = 16

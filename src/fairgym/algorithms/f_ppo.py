@@ -45,12 +45,22 @@ class FPpo(FairnessMeasures, Ppo):
 
     needed: ClassVar[tuple[str, ...]] = (SHORT_TERM, LONG_TERM)
 
+    init_std: float = 1.0  # that of the authors' learner, on which densities depend
     scale: Literal["minibatch", "none"] = param("minibatch", SCALE)
     massage: bool = param(True, "Use action massaging (equation 6).")
     oracle: bool = param(
         False,
         "Massage during training by the true outcome of a step instead of the expected one, as in "
         "the authors' code; needs a single trained agent.",
+    )
+    closeness: Literal["density", "share"] = param(
+        "density",
+        "What tau compares for an agent that divides units: the densities of the logits before and "
+        "after a unit moves, as in the authors' code, or the shares of both places.",
+    )
+    learn_from: Literal["massaged", "sampled"] = param(
+        "massaged",
+        "Action that the policy gradient uses: the massaged one (equation 5), or the sampled one.",
     )
     threshold: float = param(
         1.0,
@@ -96,6 +106,7 @@ class FPpo(FairnessMeasures, Ppo):
             learn=lambda carried, log: ({ROUNDS: carried[ROUNDS] + 1}, {}),
             # massaged units may have a density near 0, and the ratio would overflow
             largest_log_ratio=LARGEST_LOG_RATIO,
+            learns_from_taken=self.learn_from == "massaged",
         )
 
     def tau(self, rounds: Array) -> Float[Array, ""]:
@@ -127,7 +138,8 @@ class FPpo(FairnessMeasures, Ppo):
                 "it ended before massaging began; massage needs a run with more rounds than its"
                 f" threshold_start of {self.threshold_start}"
             )
-        return massaged(env, params, policies, tau, self.measures(env)[SHORT_TERM])
+        measure = self.measures(env)[SHORT_TERM]
+        return massaged(env, params, policies, tau, measure, self.closeness)
 
     def last_tau(self, env: Environment, updates: int | None = None) -> float:
         """Return the threshold in the last round of training.
@@ -158,7 +170,8 @@ class FPpo(FairnessMeasures, Ppo):
             return -measure.value_after(remaining, expected)
 
         tau, space = self.tau(turn.carried[ROUNDS]), env.action_space(turn.agent)
-        return massage(space, turn.observation, turn.logits, turn.raw, tau, unfairness)
+        rule = tau, unfairness, turn.log_std, self.closeness
+        return massage(space, turn.observation, turn.logits, turn.raw, *rule)
 
     def _regularised(
         self, advantage: Float[Array, "envs steps"], signals: Signals

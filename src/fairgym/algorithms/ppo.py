@@ -14,7 +14,7 @@ logits, or samples one of its options (`fairgym.policies.exploration`). Fair lea
 import dataclasses
 import functools
 import math
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -24,10 +24,15 @@ from jax import lax
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from fairgym.algorithms import _log_keys as log_keys
-from fairgym.algorithms._algorithm import LARGEST_WIDTH, algorithms
+from fairgym.algorithms._algorithm import algorithms
 from fairgym.algorithms._episodes import explained_variance
 from fairgym.algorithms._gradient import GradientLearner, apply_gradients
-from fairgym.algorithms._networks import Networks, make_flat_networks, make_networks
+from fairgym.algorithms._networks import (
+    Networks,
+    make_flat_networks,
+    make_networks,
+    rescaled,
+)
 from fairgym.algorithms._on_policy import (
     Batch,
     Moments,
@@ -37,64 +42,18 @@ from fairgym.algorithms._on_policy import (
     mean_entropy,
     standardised,
 )
+from fairgym.algorithms._ppo_settings import PpoSettings
 from fairgym.algorithms._rollouts import RolloutState, Step, acting, fixed_actions, observe_sampled
 from fairgym.algorithms._terms import Terms, Turn
-from fairgym.core import Environment, FairgymError, Params, check_shape, param
-from fairgym.policies.exploration import act, explore, init_log_std
+from fairgym.core import Allocation, AnyPolicy, Environment, FairgymError, Params, check_shape
+from fairgym.policies import split_trainable
+from fairgym.policies.exploration import GaussianPolicy, act, explore, init_log_std
 
 
 @algorithms.register("ppo")
 @dataclasses.dataclass(frozen=True)
-class Ppo(GradientLearner[PpoState]):
+class Ppo(PpoSettings, GradientLearner[PpoState]):
     """Hyperparameters of PPO; a fair learner is a subclass that defines `terms`."""
-
-    sampled_people: int = 0
-    num_envs: int = 8
-    num_steps: int = 256
-    episodes_per_epoch: int = 8
-    update_epochs: int = param(10, "Passes over each batch of rollouts.", low=1)
-    num_minibatches: int = param(8, "Minibatches per pass; each makes one gradient step.", low=1)
-    learning_rate: float = param(3e-4, "Learning rate of Adam.", low=0, above=True)
-    clip_eps: float = param(0.2, "PPO clipping parameter epsilon.", low=0)
-    gae_lambda: float = param(
-        0.95, "Parameter lambda of generalised advantage estimation (GAE).", low=0, high=1
-    )
-    ent_coef: float = param(0.0, "Entropy coefficient.", low=0)
-    vf_coef: float = param(0.5, "Weight of the critic's loss.", low=0)
-    init_std: float = param(
-        0.5,
-        "Initial standard deviation of the exploration noise, before squashing.",
-        low=0,
-        above=True,
-    )
-    max_std: float = param(
-        1.0,
-        "Maximum standard deviation of the exploration noise. With many people it hardly changes "
-        "the mean log-probability, so without a limit only the entropy bonus would drive it.",
-        low=0,
-        above=True,
-    )
-
-    network: Literal["flat", "equivariant"] = param(
-        "flat",
-        'Network architecture: "flat" is a multi-layer perceptron over the flattened observation, '
-        'for systems in which row i is always the same entity; "equivariant" treats all rows '
-        "alike, as in F-MAPPO.",
-    )
-    layers: tuple[int, ...] = param(
-        (64, 64), "Units of each hidden layer of a flat actor.", low=1, high=LARGEST_WIDTH
-    )
-    critic_layers: tuple[int, ...] = param(
-        (64, 64),
-        "Units of each hidden layer of a flat critic.",
-        low=1,
-        high=LARGEST_WIDTH,
-    )
-    bootstrap_truncated: bool = param(
-        True,
-        "Use time limit bootstrapping: the value after a truncated episode is predicted by the "
-        "critic. If off, it is 0, which agents can only learn if they observe the time.",
-    )
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -108,6 +67,11 @@ class Ppo(GradientLearner[PpoState]):
             raise FairgymError(
                 "sampled_people must be 0 with a flat network, which uses all rows, got"
                 f" {self.sampled_people}"
+            )
+        if self.network != "flat" and self.normalise_inputs:
+            raise FairgymError(
+                "normalise_inputs must be False with equivariant networks, which standardise their"
+                " features, got True"
             )
 
     def terms(self, env: Environment, trained: tuple[str, ...]) -> Terms:
@@ -156,9 +120,24 @@ class Ppo(GradientLearner[PpoState]):
         values = len(trained) + self.terms(env, trained).values
         if self.network == "flat":
             sizes = self.layers, self.critic_layers
-            return make_flat_networks(env, trained, *sizes, key, values=values)
+            more = {"activation": self.activation, "normalised": self.normalise_inputs}
+            return make_flat_networks(env, trained, *sizes, key, values=values, **more)
         sizes = self.hidden, self.critic_hidden
         return make_networks(env, params, trained, *sizes, key, values=values, with_actions=False)
+
+    def policies(self, state: PpoState) -> dict[str, AnyPolicy]:
+        """Return the learned policies without exploration, and the fixed ones.
+
+        Policies that divide units have the standard deviations of their exploration
+        (`fairgym.policies.GaussianPolicy`), so that `fairgym.policies.sampled` can draw from them.
+        """
+        found = {
+            agent: GaussianPolicy(actor, state.log_std[agent])
+            if isinstance(actor.space, Allocation)
+            else actor
+            for agent, actor in state.networks.actors.items()
+        }
+        return state.with_fixed(found)
 
     @property
     def _optimiser(self) -> optax.GradientTransformation:
@@ -190,10 +169,11 @@ class Ppo(GradientLearner[PpoState]):
                 space, log_std = actor.space, state.log_std[agent]
                 logits = actor.logits(own)
                 raw = explore(space, logits, log_std, own.mask, agent_key)
-                turn = (state.carried, state.params, rollout, agent, own, logits, raw, actions)
-                raw = terms.act(Turn(*turn, step_key))
-                actions[agent] = act(space, raw, own.mask)
-                explored[agent] = space.at_rows(raw, observations.rows[agent])
+                turn = (state.carried, state.params, rollout, agent, own, logits, log_std, raw)
+                taken = terms.act(Turn(*turn, actions, step_key))
+                actions[agent] = act(space, taken, own.mask)
+                learned_from = taken if terms.learns_from_taken else raw
+                explored[agent] = space.at_rows(learned_from, observations.rows[agent])
             acts = {agent: acting(state.env, agent, rollout.state) for agent in actors}
             after, end, rewards = state.step(
                 rollout, actions, hidden, step_key, self.failure_penalty
@@ -227,6 +207,9 @@ class Ppo(GradientLearner[PpoState]):
         collect_key, improve_key = jax.random.split(key)
         state, batch, found = self._experience(state, collect_key)
         state, losses = self._improve(state, batch, improve_key)
+        if self.normalise_inputs:
+            networks = rescaled(state.networks, batch.steps.observations)
+            state = state.replace(trainable=split_trainable(networks)[0])
         log = found | {name: jnp.mean(values) for name, values in losses.items()}
         log[log_keys.STEP_REWARD] = jnp.mean(batch.steps.rewards)
         for name, values in batch.steps.signals.items():
@@ -307,6 +290,8 @@ class Ppo(GradientLearner[PpoState]):
                 self._optimiser, gradient, optimiser, (trainable, log_std)
             )
             log_std = jax.tree.map(lambda x: jnp.minimum(x, math.log(self.max_std)), log_std)
+            if not self.learn_std:
+                log_std = carry[1]
             return (trainable, log_std, optimiser), losses
 
         carry = (state.trainable, state.log_std, state.optimiser)
@@ -324,7 +309,8 @@ class Ppo(GradientLearner[PpoState]):
             acts = steps.acts[agent].astype(jnp.float32)
             total = jnp.maximum(jnp.sum(acts), 1.0)
             own = terms.shape(batch.advantage[..., index], steps.signals)
-            own = standardised(own, acts, total)
+            if terms.standardise:
+                own = standardised(own, acts, total)
             now = explored_log_probability(nets.actors[agent], log_std[agent], steps, agent)
             log_ratio = now - before[agent]
             if terms.largest_log_ratio is not None:

@@ -62,7 +62,7 @@ class Flags(Output):
     seed: int = flag(0, "Seed of the episodes.")
     sample: bool = flag(
         False,
-        "Sample discrete actions from the learned policy instead of taking the most likely one.",
+        "Sample options and allocations from the learned policy instead of taking its mode.",
     )
     massage: bool = flag(
         False,

@@ -196,14 +196,14 @@ class Experiment(abc.ABC):
         """Return configurations that depend on the finished runs of `grid`; none by default."""
         return {}
 
-    def seeds_of(self, key: str, size: Size) -> int:
-        """Return the number of seeds of a configuration; that of the size by default.
+    def seeds_of(self, key: str, size: Size) -> Sequence[int]:
+        """Return the seeds of a configuration; those of the size by default.
 
         Args:
             key: Key of `grid` or `then`.
             size: Size of the experiment.
         """
-        return size.seeds
+        return self.seeds(size)
 
     @abc.abstractmethod
     def measure(self, size: Size, runs: Runs, seeds: Sequence[int]) -> PyTree:

@@ -119,11 +119,8 @@ def reproduce(
 
 
 def _planned(experiment: Experiment, grid: Grid, size: Size, out: Path) -> dict[str, list[Planned]]:
-    """Return the planned runs by key, each configuration with its number of seeds."""
-    counts = {key: experiment.seeds_of(key, size) for key in grid}
-    first = experiment.first_seed
-    planned = plan(grid, range(first, first + max(counts.values(), default=0)), out)
-    return {key: several[: counts[key]] for key, several in planned.items()}
+    """Return the planned runs by key, each configuration with its seeds."""
+    return plan(grid, {key: experiment.seeds_of(key, size) for key in grid}, out)
 
 
 class _Training:

@@ -32,7 +32,7 @@ from fairgym.fairness.objective import Objective
 from fairgym.fairness.rates import RateSoFar
 from fairgym.fairness.schemes import Scheme, SchemeState
 from fairgym.fairness.tables import component_rows, periods
-from fairgym.fairness.windows import Windowed
+from fairgym.fairness.windows import Windowed, WindowedRates
 
 __all__ = [
     "Aggregation",
@@ -78,6 +78,7 @@ __all__ = [
     "Utilitarian",
     "When",
     "Windowed",
+    "WindowedRates",
     "WorstGroup",
     "component_rows",
     "metric_classes",

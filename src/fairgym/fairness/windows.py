@@ -10,10 +10,10 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, PyTree
 
-from fairgym.core import Counts, Environment, Feature, check_shape
+from fairgym.core import Counts, Environment, FairgymError, Feature, check_shape
 from fairgym.core.errors import require_number
 from fairgym.fairness.memories import LARGEST_PERIOD
-from fairgym.fairness.metrics import Metric, components_of
+from fairgym.fairness.metrics import Metric, Rate, components_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,3 +140,78 @@ class Windowed:
     def _components(self, there: Iterable[str]) -> list[str]:
         """Return the names of the components that the metric uses; all for an unknown metric."""
         return list(components_of(self.metric) or there)
+
+
+@dataclasses.dataclass(frozen=True)
+class WindowedRates(Windowed):
+    """Window of the last steps of which agents observe rates, as in the code of Yu et al. (2022).
+
+    `Windowed` shows sums; this shows each group's rate, and the composition of a count.
+
+    Attributes:
+        metric: Metric of the window, which compares groups by a `rate`.
+        steps: Number of steps w; 0 for the episode so far.
+        shares_of: Name of a component of which agents observe every entry, divided by the sum of
+            all entries and one; "" for none.
+
+    Raises:
+        FairgymError: If the metric compares no rate.
+
+    Examples:
+        >>> import fairgym
+        >>> from fairgym.fairness import Disparity, Rate, WindowedRates
+        >>> bank = fairgym.make("bank_loans")
+        >>> lately = WindowedRates(Disparity(Rate("successful", "would_repay")), steps=300)
+        >>> seen = fairgym.wrappers.augmented(bank, lately).observation_space("bank")
+        >>> [feature.name for feature in seen.context]
+        ['cash', 'rate_advantaged', 'rate_disadvantaged']
+    """
+
+    shares_of: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the numbers and the metric."""
+        super().__post_init__()
+        if not isinstance(getattr(self.metric, "rate", None), Rate):
+            raise FairgymError(f"metric must compare the groups' rates, got {self.metric!r}")
+
+    @property
+    def rate(self) -> Rate:
+        """Rate of each group."""
+        return self.metric.rate  # type: ignore[attr-defined] # checked
+
+    def shown(self, memory: PyTree) -> dict[str, Array]:
+        """Return each group's rate, and the entries of the count as shares."""
+        totals = self.totals(memory)
+        found = {"rate": self.rate.per_group(totals)}
+        if self.shares_of:
+            counts = getattr(totals, self.shares_of)
+            found["shares"] = counts / (jnp.sum(counts) + 1.0)
+        return found
+
+    def features(self, env: Environment) -> tuple[str, tuple[Feature, ...]]:
+        """Return the declarations of the context, one per entry of `shown`."""
+        info, spec = env.spec.component_info, env.spec
+        span = f"in the last {self.steps} {spec.time_unit}" if self.steps else "so far"
+        title = self.rate.title or "rate"
+        features = [
+            Feature(f"rate_{part}", 0.0, 1.0, source=f"{title}, {part}, {span}")
+            for part in self.rate.parts_in(spec)
+        ]
+        if self.shares_of:
+            about = info[self.shares_of]
+            entries = itertools.product(*(spec.parts_of(axis) for axis in about.axes))
+            features += [
+                Feature(
+                    "_".join(("share", *parts)),
+                    0.0,
+                    1.0,
+                    source=", ".join((f"share of {about.description}", *parts, span)),
+                )
+                for parts in entries
+            ]
+        return "", tuple(features)
+
+    def _components(self, there: Iterable[str]) -> list[str]:
+        """Return the names of the components of the rate and of the count."""
+        return [*super()._components(there), *([self.shares_of] if self.shares_of else [])]

@@ -1,7 +1,7 @@
 """Policies: trainable equivariant networks and fixed rules."""
 
 from fairgym.policies.counterfactual import Flips, group_flips
-from fairgym.policies.exploration import Sampled, sampled
+from fairgym.policies.exploration import GaussianPolicy, Sampled, sampled
 from fairgym.policies.fixed import Constant, Function, Random, fixed_policies
 from fairgym.policies.massaging import Massaged, massaged
 from fairgym.policies.named import with_fixed
@@ -15,6 +15,7 @@ __all__ = [
     "FirstCome",
     "Flips",
     "Function",
+    "GaussianPolicy",
     "Massaged",
     "Random",
     "Sampled",

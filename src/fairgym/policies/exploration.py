@@ -7,7 +7,8 @@ discrete actions it is the option.
 Continuous actions have one standard deviation per element, learned as its logarithm. A per-entity
 action has a single element. Its log-probability and entropy are means over the people present, so
 steps with 3 and with 3,000 people weigh the same. Discrete actions have softmax probabilities and
-no standard deviations.
+no standard deviations. A learned policy of an allocation keeps its standard deviations
+(`GaussianPolicy`).
 """
 
 import math
@@ -103,8 +104,31 @@ def gaussian_entropy(log_std: Float[Array, " elements"]) -> Float[Array, ""]:
     return jnp.sum(log_std + 0.5 + HALF_LOG_2_PI)
 
 
+class GaussianPolicy(eqx.Module):
+    """A learned policy with the standard deviations of its logits.
+
+    PPO and related algorithms return it for agents that divide units. It takes the action of the
+    mean logits; `sampled` draws from the distribution.
+
+    Attributes:
+        policy: The policy, a network with logits.
+        log_std: Log standard deviation of each logit.
+    """
+
+    policy: Any
+    log_std: Float[Array, " elements"]
+
+    def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
+        """Return the action of the mean logits."""
+        return self.policy(observation, key)
+
+    def logits(self, observation: Entities) -> Float[Array, " elements"]:
+        """Return the outputs of the network, the mean logits."""
+        return self.policy.logits(observation)
+
+
 class Sampled(eqx.Module):
-    """A policy that samples options with their probabilities; created by `sampled`.
+    """A policy that samples its actions as in training; created by `sampled`.
 
     Attributes:
         policy: The policy, a network with logits.
@@ -115,28 +139,38 @@ class Sampled(eqx.Module):
     space: ActionSpace = eqx.field(static=True)
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
-        """Sample an option with `key`."""
-        nothing = jnp.zeros((0,))  # discrete actions have no standard deviations
-        return explore(self.space, self.logits(observation), nothing, observation.mask, key)
+        """Sample an action with `key`."""
+        return act(self.space, self.explored(observation, key), observation.mask)
 
-    def logits(self, observation: Entities) -> Float[Array, " options"]:
+    def explored(self, observation: Entities, key: PRNGKeyArray) -> Array:
+        """Sample an option, or the logits of an allocation."""
+        logits, log_std = self.logits(observation), self.log_std
+        return explore(self.space, logits, log_std, observation.mask, key)
+
+    def logits(self, observation: Entities) -> Float[Array, " outputs"]:
         """Return the outputs of the network."""
         return self.policy.logits(observation)
 
+    @property
+    def log_std(self) -> Float[Array, " elements"]:
+        """Log standard deviation of each logit; none for discrete actions."""
+        return getattr(self.policy, "log_std", jnp.zeros((0,)))
+
 
 def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, AnyPolicy]:
-    """Make learned policies with discrete actions sample their options.
+    """Make learned policies sample their options or allocations, as in training.
 
-    For an agent with discrete actions, PPO and related algorithms learn an action distribution. It
-    is this distribution that satisfies a bound or is fair. By default a learned policy takes its
-    mode. Continuous actions stay the mean of the exploration, and rules do not change.
+    For an agent that chooses an option or divides units, PPO and related algorithms learn an action
+    distribution. It is this distribution that satisfies a bound or is fair. By default a learned
+    policy takes its mode. Other actions stay the mean of the exploration, and rules do not change.
 
     Args:
         env: The environment.
         policies: Agent -> policy.
 
     Raises:
-        FairgymError: There is no learned policy with discrete actions.
+        FairgymError: There is no learned policy with discrete actions or a distribution of
+            allocations.
 
     Examples:
         >>> import fairgym, jax
@@ -151,11 +185,13 @@ def sampled(env: Environment, policies: Mapping[str, AnyPolicy]) -> dict[str, An
     choosing = [
         agent
         for agent in env.agents
-        if has_logits(policies[agent]) and env.action_space(agent).discrete
+        if has_logits(policies[agent])
+        and (env.action_space(agent).discrete or hasattr(policies[agent], "log_std"))
     ]
     if not choosing:
         raise FairgymError(
-            f"policies must have at least one learned policy with discrete actions for {env.name}"
+            "policies must have at least one learned policy with discrete actions, or of PPO for"
+            f" units to divide, for {env.name}"
         )
     return {
         agent: Sampled(policy, env.action_space(agent)) if agent in choosing else policy

@@ -16,6 +16,43 @@ from fairgym.policies.coding import Inputs, TableCode
 
 Activation = Literal["relu", "tanh"]
 WeightInit = Literal["orthogonal", "unit-rows", "uniform"]
+MOST_SPREADS = 10.0  # of a normalised input
+
+
+class RunningScale(eqx.Module):
+    """Running mean and variance of inputs, by which they are normalised; not learned by gradients.
+
+    T. Chan, G. Golub and R. LeVeque 1979, updating formulae for the variance.
+
+    Attributes:
+        mean: Mean of each input so far.
+        variance: Variance of each input so far.
+        count: Number of inputs so far.
+    """
+
+    mean: Float[Array, " inputs"]
+    variance: Float[Array, " inputs"]
+    count: Float[Array, ""]
+
+    def __init__(self, size: int) -> None:
+        """Start with inputs that do not change."""
+        self.mean, self.variance, self.count = jnp.zeros(size), jnp.ones(size), jnp.zeros(())
+
+    def __call__(self, inputs: Float[Array, " inputs"]) -> Float[Array, " inputs"]:
+        """Return normalised inputs, at most 10 standard deviations from 0."""
+        mean, variance = lax.stop_gradient((self.mean, self.variance))
+        return jnp.clip((inputs - mean) / jnp.sqrt(variance + 1e-8), -MOST_SPREADS, MOST_SPREADS)
+
+    def after(self, inputs: Float[Array, "*steps inputs"]) -> "RunningScale":
+        """Return the scale after these inputs."""
+        rows = inputs.reshape(-1, inputs.shape[-1])
+        here, count = float(rows.shape[0]), self.count
+        total = count + here
+        mean, apart = jnp.mean(rows, axis=0), jnp.mean(rows, axis=0) - self.mean
+        squares = self.variance * count + jnp.var(rows, axis=0) * here
+        squares = squares + apart**2 * count * here / total
+        new = (jnp.where(count > 0.0, self.mean + apart * here / total, mean), squares / total)
+        return eqx.tree_at(lambda s: (s.mean, s.variance, s.count), self, (*new, total))
 
 
 class FlatNetwork(eqx.Module):
@@ -23,12 +60,14 @@ class FlatNetwork(eqx.Module):
 
     Attributes:
         layers: Linear layers; the last one has one output per option or element of the action.
+        scaling: Running scale of the inputs; None for none.
         inputs: Encoding of the observations; static.
         space: Action space; static.
         activation: Activation function of the hidden units, "relu" or "tanh"; static.
     """
 
     layers: tuple[eqx.nn.Linear, ...]
+    scaling: RunningScale | None
     inputs: Inputs = eqx.field(static=True)
     space: ActionSpace = eqx.field(static=True)
     activation: Activation = eqx.field(static=True)
@@ -41,6 +80,7 @@ class FlatNetwork(eqx.Module):
         key: PRNGKeyArray,
         activation: Activation = "relu",
         init: WeightInit = "uniform",
+        normalised: bool = False,
     ) -> None:
         """Draw the weights.
 
@@ -51,9 +91,11 @@ class FlatNetwork(eqx.Module):
             key: A JAX key.
             activation: Activation function of the hidden units.
             init: Distribution of the weights, as for `linear_layers`.
+            normalised: Whether inputs are normalised by a running scale.
         """
         sizes = (inputs.size, *hidden, len(space.elements))
         self.layers = linear_layers(sizes, key, init)
+        self.scaling = RunningScale(inputs.size) if normalised else None
         self.inputs, self.space, self.activation = inputs, space, activation
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
@@ -66,6 +108,8 @@ class FlatNetwork(eqx.Module):
 
     def outputs(self, inputs: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
         """Return the outputs of the last layer for encoded inputs."""
+        if self.scaling is not None:
+            inputs = self.scaling(inputs)
         return perceptron(self.layers, inputs, self.activation)
 
 

@@ -4,12 +4,16 @@ Hu, Lear and Zhang (2023), section 5.2. Candidates are the actions whose probabi
 that of the chosen one by less than a threshold. The candidate with the least short-term unfairness
 replaces the chosen action if it is fairer (equation 6). F-PPO massages actions during training;
 `massaged` applies it to learned policies.
+
+The probability of an allocation is the density of its logits under the policy, in either of the two
+places between which a unit moves, as in the authors' code. Section 6.2 can also be read as a
+comparison of the shares of both places (`closeness`).
 """
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -33,12 +37,14 @@ from fairgym.core import (
 from fairgym.core.environment import require_agents
 from fairgym.core.errors import require_number
 from fairgym.fairness import Windowed
-from fairgym.policies.exploration import act, has_logits
+from fairgym.policies.exploration import HALF_LOG_2_PI, Sampled, act, has_logits
 from fairgym.wrappers import Augmented, augmented
 
+Closeness = Literal["density", "share"]
+
 ROUNDING = 1e-6  # differences of unfairness below this count as 0
-LEAST_SHARE = 1e-6
-LEAST_LEFT = 0.1  # minimum relative share left to a place that gives up its only unit
+LEAST_SHARE = 1e-30  # keeps logits finite
+LEAST_LEFT = 0.005  # minimum share left to a place that gives up a unit, as in the authors' code
 
 
 def massaged(
@@ -47,6 +53,7 @@ def massaged(
     policies: Mapping[str, AnyPolicy],
     threshold: float,
     measure: Windowed | str = "short_term",
+    closeness: Closeness = "density",
 ) -> tuple[Environment, dict[str, AnyPolicy]]:
     """Return an environment and policies with action massaging.
 
@@ -64,10 +71,12 @@ def massaged(
         threshold: Threshold tau from 0 to 1, for the difference of two probabilities.
         measure: Measure of short-term fairness (higher is fairer), or its name in
             `env.spec.measures`.
+        closeness: What is compared for an allocation, see `massage`.
 
     Raises:
         FairgymError: Invalid threshold or measure, no learned policy, an agent that neither chooses
-            an option nor divides units, or an environment without `expected_components`.
+            an option nor divides units, a policy of an allocation without standard deviations, or
+            an environment without `expected_components`.
 
     Examples:
         >>> import jax
@@ -91,10 +100,16 @@ def massaged(
         raise FairgymError("policies must have at least one learned policy with probabilities")
     for agent in with_logits:
         check_massaging(env, agent)
+        spread = hasattr(policies[agent], "log_std") or env.action_space(agent).discrete
+        if closeness == "density" and not spread:
+            raise FairgymError(
+                f"the policy of {agent!r} must have standard deviations (`GaussianPolicy`) to"
+                " compare densities; closeness 'share' needs none"
+            )
     outside = augmented(env, _Remaining(given.metric, given.steps, given.most))
     params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
     return outside, {
-        agent: Massaged(policy, params, jnp.float32(threshold), outside, agent)
+        agent: Massaged(policy, params, jnp.float32(threshold), outside, agent, closeness)
         if agent in with_logits
         else _WithoutWindow(policy, outside)
         for agent, policy in policies.items()
@@ -128,6 +143,8 @@ def massage(
     raw: Array,
     threshold: Float[Array, ""],
     unfairness: Callable[[Array], Float[Array, ""]],
+    log_std: Float[Array, " elements"],
+    closeness: Closeness = "density",
 ) -> Array:
     """Return a fairer action in place of the chosen one, or the same (equation 6).
 
@@ -138,12 +155,16 @@ def massage(
         raw: Chosen logits or option, as sampled by `fairgym.policies.exploration.explore`.
         threshold: Threshold tau for the difference of two probabilities.
         unfairness: Function from an action to short-term unfairness after the step.
+        log_std: Log standard deviations of the logits of an allocation.
+        closeness: For an allocation, "density" compares the densities of the logits before and
+            after the move, in both places, with the policy's standard deviations; "share" compares
+            the shares of both places.
     """
 
     def after(raw: Array) -> Float[Array, ""]:
         return unfairness(act(space, raw, observation.mask))
 
-    raws, distance, possible = _alternatives(space, observation, logits, raw)
+    raws, distance, possible = _alternatives(space, observation, logits, raw, log_std, closeness)
     found = jnp.where(possible & (distance < threshold), jax.vmap(after)(raws), jnp.inf)
     least = jnp.min(found)
     # of equally fair actions, the one with the closest probability
@@ -152,12 +173,17 @@ def massage(
 
 
 def _alternatives(
-    space: Any, observation: Entities, logits: Float[Array, " outputs"], raw: Array
+    space: Any,
+    observation: Entities,
+    logits: Float[Array, " outputs"],
+    raw: Array,
+    log_std: Float[Array, " elements"],
+    closeness: Closeness,
 ) -> tuple[Array, Float[Array, " others"], Bool[Array, " others"]]:
     """Return alternative actions, their distances in probability from the chosen one, and a mask.
 
-    For discrete actions they are all options. For an allocation they move one unit from k1 to k2,
-    and the distance is that of P(k1) and P(k2) (section 6.2). The mask marks actions that exist.
+    For discrete actions they are all options. For an allocation they move one unit from k1 to k2
+    (section 6.2). The mask marks actions that exist.
     """
     if space.discrete:
         chances = jax.nn.softmax(option_logits(space, logits, observation.mask))
@@ -166,18 +192,29 @@ def _alternatives(
     shares, units, places = jax.nn.softmax(raw), space.units, raw.shape[0]
     given = space.from_logits(raw, observation.mask)
     giver, taker = (x.ravel() for x in jnp.indices((places, places)))
-    shares = jnp.maximum(
-        shares, LEAST_SHARE
-    )  # otherwise a place without a share could never gain one
-    # moving 1/N of the mass moves one unit
-    less = jnp.log(jnp.maximum(1.0 - 1.0 / (units * shares), LEAST_LEFT))
-    more = jnp.log1p(1.0 / (units * shares))
-    one_hot = jnp.eye(places)
-    raws = raw + less[giver, None] * one_hot[giver] + more[taker, None] * one_hot[taker]
-    moved = given - one_hot[giver] + one_hot[taker]
+    # moving 1/N of the mass moves one unit; less if hardly any would be left
+    mass = jnp.maximum(shares - jnp.maximum(shares - 1.0 / units, LEAST_LEFT), 0.0)
+    move = jnp.eye(places)[taker] - jnp.eye(places)[giver]
+    logs = jnp.log(jnp.maximum(shares + mass[giver][:, None] * move, LEAST_SHARE))
+    raws = jnp.where(move == 0.0, raw, jax.nn.logsumexp(raw) + logs)
+    moved = given + move
     same = jax.vmap(lambda other: space.from_logits(other, observation.mask))(raws) == moved
     possible = (giver != taker) & (given[giver] > 0) & jnp.all(same, axis=1)
-    return raws, jnp.abs(shares[giver] - shares[taker]), possible
+    if closeness == "share":
+        return raws, jnp.abs(shares[giver] - shares[taker]), possible
+    apart = jnp.abs(_density(raw, logits, log_std) - _density(raws, logits, log_std))
+    pairs = jnp.arange(places**2)
+    return raws, jnp.maximum(apart[pairs, giver], apart[pairs, taker]), possible
+
+
+def _density(
+    raw: Float[Array, "*moves places"],
+    logits: Float[Array, " places"],
+    log_std: Float[Array, " places"],
+) -> Float[Array, "*moves places"]:
+    """Return the normal density of each logit."""
+    z = (raw - logits) * jnp.exp(-log_std)
+    return jnp.exp(-0.5 * z**2 - log_std - HALF_LOG_2_PI)
 
 
 # ---------------------------------------------------------------- learned policies
@@ -219,6 +256,7 @@ class Massaged(eqx.Module):
         threshold: Threshold tau.
         env: The environment, with the window in its state; static.
         agent: The agent; static.
+        closeness: See `massage`; static.
     """
 
     policy: Any
@@ -226,6 +264,7 @@ class Massaged(eqx.Module):
     threshold: Float[Array, ""]
     env: Augmented = eqx.field(static=True)
     agent: str = eqx.field(static=True)
+    closeness: Closeness = eqx.field(static=True, default="density")
 
     def __call__(self, observation: Entities, key: PRNGKeyArray) -> Array:
         """Return the massaged action; a stochastic policy uses `key`."""
@@ -242,8 +281,13 @@ class Massaged(eqx.Module):
             expected = expected_components({self.agent: own}, {self.agent: action}, self.params)
             return -measure.value_after(remaining, expected)
 
-        raw = self.policy(own, key) if space.discrete else logits
-        raw = massage(space, own, logits, raw, self.threshold, unfairness)
+        if isinstance(self.policy, Sampled):
+            raw = self.policy.explored(own, key)
+        else:
+            raw = self.policy(own, key) if space.discrete else logits
+        log_std = getattr(self.policy, "log_std", jnp.zeros((0,)))
+        rule = self.threshold, unfairness, log_std, self.closeness
+        raw = massage(space, own, logits, raw, *rule)
         return act(space, raw, own.mask)
 
 

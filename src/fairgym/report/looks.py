@@ -35,6 +35,7 @@ ALGORITHMS = {
     "f-ppo": (1, 0, 0),
     "f-ppo-l": (3, 1, 3),
     "f-ppo-s": (4, 3, 5),
+    "r-ppo": (5, 5, 2),
     "fair-qcm": (3, 0, 0),
     "tabular-fair-qcm": (3, 0, 0),
     "dqn": (1, 1, 1),

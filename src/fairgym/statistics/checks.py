@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairgym.statistics.comparisons import paired_test
+from fairgym.statistics.comparisons import paired_test, welch_test
 from fairgym.statistics.intervals import Numbers, mean_interval
 from fairgym.statistics.shares import two_outcomes
 
@@ -94,6 +94,36 @@ class Check:
         interval, outcomes = _over_seeds(np.asarray(a, np.float64) - np.asarray(b, np.float64))
         detail = "; ".join(filter(None, (f"p = {paired_test(a, b).p:.3g}", outcomes)))
         return cls(statement, *interval, lowest=0.0, kind=kind, detail=detail)
+
+    @classmethod
+    def greater(
+        cls,
+        statement: str,
+        a: Numbers,
+        b: Numbers,
+        kind: Kind = "predicted",
+        *,
+        margin: float = 0.0,
+    ) -> "Check":
+        """Check that a is above b where seeds are independent, by Welch's t interval.
+
+        With a margin, a may be lower by less than the margin (non-inferiority).
+        """
+        test = welch_test(a, b)
+        found = (test.difference, test.low, test.high)
+        return cls(statement, *found, lowest=-margin, kind=kind, detail=f"p = {test.p:.3g}")
+
+    @classmethod
+    def alike(
+        cls, statement: str, a: Numbers, b: Numbers, margin: float, kind: Kind = "predicted"
+    ) -> "Check":
+        """Check that a and b differ by less than a margin, by Welch's t interval.
+
+        This is an equivalence test: two one-sided tests at 2.5% each.
+        """
+        test = welch_test(a, b)
+        found = (test.difference, test.low, test.high)
+        return cls(statement, *found, -margin, margin, kind, f"margin {margin:.3g}")
 
 
 def _over_seeds(values: Numbers) -> tuple[tuple[float, float, float], str]:

@@ -125,9 +125,16 @@ class Engine(Protocol):
 
 
 def plan(
-    configs: Mapping[str, RunConfig], seeds: Sequence[int], out: Path
+    configs: Mapping[str, RunConfig],
+    seeds: Sequence[int] | Mapping[str, Sequence[int]],
+    out: Path,
 ) -> dict[str, list[Planned]]:
     """Return the runs of these configurations by key, one per seed, without writing anything.
+
+    Args:
+        configs: Key -> configuration.
+        seeds: Seeds of all configurations, or by key.
+        out: Folder of the runs.
 
     Raises:
         FairgymError: A configuration cannot be built, or a folder holds something else.
@@ -138,7 +145,7 @@ def plan(
     for key, job in jobs.items():
         name, label = folder_name(job.config), labels[key]
         found[key] = []
-        for seed in seeds:
+        for seed in seeds[key] if isinstance(seeds, Mapping) else seeds:
             one = dataclasses.replace(job.config, seed=seed)
             folder = seed_folder(out / "runs" / name, seed)
             RunFolder(folder).admit(one, job.env, resume=True, overwrite=False)

@@ -164,10 +164,12 @@ class TestSteps:
             share = units[window].sum(axis=0) / units[window].sum()
             rates = steps.components.rates[t].astype(float)
             h = steps.components.occurred[window].sum(axis=0)
+            discovered = steps.components.found[window].sum(axis=0) / (h + 1)
             known = {
                 "short_term": np.abs(share - 1 / 5).max(),
                 "long_term": np.abs(rates - rates.mean()).max(),
                 "long_term_window": np.abs(h - h.mean()).max() / h.max(),
+                "discovery": np.ptp(discovered),
             }
             assert set(known) == set(course)
             for name, value in known.items():
@@ -182,6 +184,7 @@ class TestSteps:
             "missed": -(occurred - found).sum(),
             "discovery_rate": found.sum() / occurred.sum(),
             "discovery_disparity": -discovered.std(),
+            "discovery_gap": -np.ptp(found / (occurred + 1)),
             "share_deviation": -np.abs(units.sum(axis=0) / (6 * STEPS) - 0.2).max(),
             "rate_deviation": -np.abs(rates - rates.mean()).max() / rates.max(),
         }

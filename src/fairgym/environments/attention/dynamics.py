@@ -88,7 +88,7 @@ def incidents_found(sent: Sites, occurred: Sites) -> Sites:
 
 
 def next_rate(rate: Sites, sent: Sites, increase: Number, decrease: Number) -> Sites:
-    """Raise the rate of sites without a unit, lower it by each unit elsewhere (equation 8).
+    """Raise the rate of sites without a unit, lower it by each unit elsewhere (section VI-B).
 
     The new rate is at least 0.
 

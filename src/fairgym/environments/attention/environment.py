@@ -33,12 +33,25 @@ from fairgym.environments.attention.types import (
     AttentionParams,
     AttentionState,
 )
-from fairgym.fairness import Direct, Disparity, LargestDeviation, Metric, Rate, Windowed
+from fairgym.fairness import (
+    Direct,
+    Disparity,
+    LargestDeviation,
+    LargestGap,
+    Metric,
+    Rate,
+    Windowed,
+    WindowedRates,
+)
 from fairgym.utils import register_environment
 
 UNITS, HARDER_UNITS = 6, 30
 MISSED_WEIGHT = 0.25  # zeta_1, with zeta_0 = 1
 WINDOW = 300  # w, steps in the window of the training measures
+# Yu et al. (2022): largest difference of found / (occurred + 1) between two sites
+DISCOVERY_GAP = LargestGap(
+    Rate("found", "occurred", offset=1.0), title="Largest gap of discovery rates"
+)
 
 
 def _visits(step: Moment) -> dict[str, Array]:
@@ -119,9 +132,15 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
                 "short_term": self._short_term,
                 "long_term": Windowed(LargestDeviation("rates", "none"), 1),
                 "long_term_window": Windowed(LargestDeviation("occurred", "largest"), WINDOW),
+                # the short-term measure of Yu et al. (2022)
+                "discovery": Windowed(DISCOVERY_GAP, WINDOW),
             },
-            # The window of the short-term measure: units sent to each site.
-            memories={"window": self._short_term},
+            # The window of the short-term measure (units sent to each site), and the discovery
+            # rates of that window, which the dispatcher of Yu et al. (2022) observes.
+            memories={
+                "window": self._short_term,
+                "rates": WindowedRates(DISCOVERY_GAP, WINDOW),
+            },
             # Incidents found minus a quarter of those missed: the mean reward of a step. Xu et al.
             # train and evaluate the harder variant without a reward for finding.
             published={
@@ -163,6 +182,7 @@ class Attention(SpacesByAgent, Environment[AttentionState, AttentionParams, Atte
             "missed": Direct("missed", normaliser=all_units, sign=-1, title="Incidents missed"),
             "discovery_rate": discovery,
             "discovery_disparity": Disparity(discovery),
+            "discovery_gap": DISCOVERY_GAP,
             "share_deviation": LargestDeviation("sent", title="Largest deviation of units"),
             "rate_deviation": LargestDeviation(
                 "rates", "largest", title="Largest deviation of incident rates"

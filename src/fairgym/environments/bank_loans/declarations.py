@@ -8,7 +8,7 @@ from jaxtyping import Array
 
 from fairgym.core import Decision, EntitySpace, Feature, Moment
 from fairgym.environments.bank_loans.dynamics import SCORES
-from fairgym.fairness import Direct, Disparity, Distance, Metric, Rate, Windowed
+from fairgym.fairness import Direct, Disparity, Distance, Metric, Rate, Windowed, WindowedRates
 
 GROUPS = ("advantaged", "disadvantaged")
 OPTIONS = ("deny", "approve")
@@ -59,6 +59,20 @@ def measures_of(metrics: Mapping[str, Metric], selective_labels: bool) -> dict[s
         found["short_term"] = Windowed(metrics["estimated_tpr_disparity"], WINDOW)
         found["short_term_truth"] = truth
     return found
+
+
+def memories_of(measures: Mapping[str, Windowed]) -> dict[str, Windowed]:
+    """Return memories that the bank can observe.
+
+    "window" has the sums of the short-term measure: people who repaid, and who would have repaid.
+    "rates" is what the bank of the authors' code observes beside the applicant: the groups' true
+    positive rates and the applicants' scores, both of the last 300 steps.
+    """
+    short_term = measures["short_term"]
+    return {
+        "window": short_term,
+        "rates": WindowedRates(short_term.metric, WINDOW, shares_of="applicants"),
+    }
 
 
 def baseline_policies(informed: bool, selective_labels: bool) -> dict[str, dict[str, str]]:

@@ -30,6 +30,7 @@ from fairgym.environments.bank_loans.declarations import (
     baseline_policies,
     decisions,
     measures_of,
+    memories_of,
     metrics_of,
     observation_space,
 )
@@ -95,8 +96,7 @@ class BankLoans(SpacesByAgent, Environment[BankLoansState, BankLoansParams, Bank
             size_text=f"{len(GROUPS)} groups, {SCORES} scores",
             parts={"score": SCORE_NAMES},
             measures=measures,
-            # The window of the short-term measure: people who repaid, and who would have repaid.
-            memories={"window": measures["short_term"]},
+            memories=memories_of(measures),
             # Profit alone (section VI-A).
             published={"profit": 1.0},
             default_objective="published",

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -12,16 +12,31 @@ from matplotlib.figure import Figure
 
 from fairgym.core import AnyPolicy, Environment
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.fppo._claims import (
+    CRITERION,
+    Courses,
+    Order,
+    Outcomes,
+    orders_table,
+    outcomes_table,
+    published_table,
+)
 from fairgym.experiments.fppo._systems import BEYOND, F_PPO, System
 from fairgym.fairness import Windowed
 from fairgym.policies import fixed_policies, sampled
 from fairgym.statistics.intervals import Numbers
 from fairgym.utils import make
+from fairgym.wrappers import augmented
 
 AS_LEARNED = "F-PPO, massaging in training only"
-MODE_CAPTION = "The same with the most likely action (the mode) in each step."
+CAPTION = "Means over the steps of an evaluation episode; interquartile mean over seeds [95% CI]."
+MODE_SEEDS = 5  # in which the most likely actions are measured as well
+MODE_CAPTION = (
+    "The same with the most likely action (the mode) in each step."
+    f" At most {MODE_SEEDS} seeds of each learner."
+)
 POINTS = 200  # points per curve
-SHORT, LONG, REWARD = "short-term unfairness", "long-term unfairness", "reward"
+BIAS = "long-term benefit bias"  # that ELBERT-PO reduces
 
 Course = Float[np.ndarray, "episodes steps"]
 
@@ -34,21 +49,24 @@ class Panel:
         label: Label of the y axis.
         of: Function from a trace of several episodes to the number after each step, or to its mean
             over the episodes.
-        what: `SHORT`, `LONG` or `REWARD`, or another name for a second interpretation.
+        what: `SHORT`, `LONG` or `REWARD`, or another name for a further measure.
         smooth: Number of steps over which the curve is smoothed; tables are not smoothed.
+        where: "all" figures and the table, the figure and table "beyond" the paper, or only the
+            "table", with the last tenth of the episode.
     """
 
     label: str
     of: Callable[[PyTree], Course]
     what: str
     smooth: int = 1
+    where: Literal["all", "beyond", "table"] = "all"
 
 
 class CourseFigure(ex.Experiment):
     """Learners and hand-written policies over the steps of an evaluation episode.
 
-    F-PPO is shown with massaging in evaluation, as in the paper, and without it. Discrete actions
-    are sampled, as in training: the paper learns "a stochastic policy" (section IV). A second table
+    F-PPO is shown with massaging in evaluation, as in the paper, and without it. Actions are
+    sampled, as in training: the paper learns "a stochastic policy" (section IV). A second table
     uses the mode of the action distribution instead.
 
     Attributes:
@@ -59,6 +77,9 @@ class CourseFigure(ex.Experiment):
         rules: Label of a hand-written policy -> name of one of the environment's baselines.
         rules_args: Further arguments of the environment for the hand-written policies.
         references: Further baselines, shown in the table only.
+        published: Label -> panel -> published value at the end of the episode, off the picture.
+        orders: Published orders at the end of the episode.
+        outcomes: Outcomes of single seeds to be counted.
     """
 
     system: ClassVar[System]
@@ -68,12 +89,16 @@ class CourseFigure(ex.Experiment):
     rules: ClassVar[Mapping[str, str]] = {}
     rules_args: ClassVar[Mapping[str, Any]] = {}
     references: ClassVar[Mapping[str, str]] = {"random": "random"}
+    published: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    orders: ClassVar[Sequence[Order]] = ()
+    outcomes: ClassVar[Outcomes] = {}
+    criterion: ClassVar[str] = CRITERION
 
     def panels(self, env: Environment) -> list[Panel]:
         """Return the panels of the figure."""
         raise NotImplementedError
 
-    def claims(self, found: "Courses") -> list[ex.Check]:
+    def claims(self, found: Courses) -> list[ex.Check]:
         """Return checks of the published claims."""
         raise NotImplementedError
 
@@ -84,9 +109,10 @@ class CourseFigure(ex.Experiment):
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Return label -> panel -> course, one row per seed, averaged over the seed's episodes."""
         assert size.held_out is not None
-        env, episodes = self.evaluated_in(), size.held_out
-        courses = self._learned(env, runs, episodes, sample=self.discrete(env))
-        modes = self._learned(env, runs, episodes, sample=False) if self.discrete(env) else {}
+        env, episodes = self.learners_env(), size.held_out
+        courses = self._learned(env, runs, episodes, sample=True)
+        some = {label: several[:MODE_SEEDS] for label, several in runs.items()}
+        modes = self._learned(env, some, episodes, sample=False)
         env = self.evaluated_in(**self.rules_args)
         for label, fixed in self.hand_written(env).items():
             courses[label] = self.courses(dict.fromkeys(seeds, (env, fixed)), episodes)
@@ -96,12 +122,8 @@ class CourseFigure(ex.Experiment):
             "mode": modes,
             "panels": {panel.label: panel.what for panel in panels},
             "smooth": {panel.label: panel.smooth for panel in panels},
+            "where": {panel.label: panel.where for panel in panels},
         }
-
-    @staticmethod
-    def discrete(env: Environment) -> bool:
-        """Return whether all actions are discrete."""
-        return all(env.action_space(agent).discrete for agent in env.agents)
 
     def hand_written(self, env: Environment) -> dict[str, Mapping[str, Any]]:
         """Return label -> hand-written policies."""
@@ -126,7 +148,12 @@ class CourseFigure(ex.Experiment):
 
     def evaluated_in(self, **more: Any) -> Environment:
         """Return the environment of evaluation, with further arguments."""
-        return make(self.system.name, **self.evaluation_args, **more)
+        return make(self.system.name, **self.system.environment, **self.evaluation_args, **more)
+
+    def learners_env(self) -> Environment:
+        """Return the environment of evaluation with what learners observe in addition."""
+        env, memory = self.evaluated_in(), self.system.memory
+        return augmented(env, memory) if memory else env
 
     def courses(
         self, policies: Mapping[int, tuple[Environment, Mapping[str, AnyPolicy]]], episodes: int
@@ -149,87 +176,39 @@ class CourseFigure(ex.Experiment):
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Check the published claims; the table lists all measurements."""
         found = Courses.of(data)
-        head = ["policy"]
-        for label in data["panels"]:
-            head += [f"{label}, whole episode", "last tenth"]
-
-        def table(courses: Mapping[str, Mapping[str, np.ndarray]], caption: str) -> ex.Table:
-            own = Courses(courses, found.names)
-            columns = {
-                label: {
-                    f"{what}, {of.__name__}": of(label, what)
-                    for what in found.names
-                    for of in (own.mean, own.last)
-                }
-                for label in courses
-            }
-            return ex.columns_table(head, columns, caption)
-
-        caption = (
-            "Means over the steps of an evaluation episode; interquartile mean over seeds [95% CI]."
-        )
         published = [n for n in found.courses if n not in (*BEYOND, *self.references)]
+        learners = [label for label in found.courses if label in data["mode"]]
+        tables = [_table(data, data["courses"], CAPTION), _table(data, data["mode"], MODE_CAPTION)]
+        if self.published:
+            tables.append(published_table(found, self.published))
+        if self.orders:
+            tables.append(orders_table(found, self.orders))
+        if self.outcomes:
+            tables.append(outcomes_table(found, learners, self.outcomes))
         return ex.Outcome(
             figures={
-                "": _plot(data, published),
-                "beyond": _plot(data, (F_PPO, *BEYOND)),
+                "": _plot(data, published, ("all",)),
+                "beyond": _plot(data, (F_PPO, *BEYOND), ("all", "beyond")),
             },
             caption=f"{ex.CAPTION} {self.caption}".strip(),
-            tables=[
-                table(found.courses, caption),
-                *([table(data["mode"], MODE_CAPTION)] if data["mode"] else []),
-            ],
+            tables=tables,
             checks=self.claims(found),
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Courses:
-    """Measured courses, and checks of claims about them.
-
-    Attributes:
-        courses: Label -> panel -> one row per seed.
-        names: `SHORT`, `LONG` and `REWARD` -> label of the panel.
-    """
-
-    courses: Mapping[str, Mapping[str, np.ndarray]]
-    names: Mapping[str, str]
-
-    @classmethod
-    def of(cls, data: Mapping[str, PyTree]) -> "Courses":
-        """Return the courses from the result of `CourseFigure.measure`."""
-        return cls(data["courses"], {what: label for label, what in data["panels"].items()})
-
-    def mean(self, label: str, what: str) -> np.ndarray:
-        """Return the mean over the steps, (seeds,)."""
-        return np.mean(self.courses[label][self.names[what]], axis=1)
-
-    def last(self, label: str, what: str) -> np.ndarray:
-        """Return the mean over the last tenth of the steps, (seeds,)."""
-        course = self.courses[label][self.names[what]]
-        return np.mean(course[:, -max(1, course.shape[1] // 10) :], axis=1)
-
-    def first(self, label: str, what: str) -> np.ndarray:
-        """Return the first step, (seeds,)."""
-        return self.courses[label][self.names[what]][:, 0]
-
-    def lower(
-        self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
-    ) -> list[ex.Check]:
-        """Check that one mean (of all steps, or of the last tenth) is below each of the others."""
-        return [self._order(what, label, "less", other, at_end) for other in others]
-
-    def more(
-        self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
-    ) -> list[ex.Check]:
-        """Check that one mean (of all steps, or of the last tenth) is above each of the others."""
-        return [self._order(what, label, "more", other, at_end) for other in others]
-
-    def _order(self, what: str, label: str, way: str, other: str, at_end: bool) -> ex.Check:
-        of, when = (self.last, " at the end") if at_end else (self.mean, "")
-        one, two = of(label, what), of(other, what)
-        high, low = (one, two) if way == "more" else (two, one)
-        return ex.Check.higher(f"{label} has {way} {what} than {other}{when}", high, low)
+def _table(data: PyTree, courses: Mapping[str, Mapping[str, np.ndarray]], caption: str) -> ex.Table:
+    """Return a table of the panels, with one row per policy."""
+    found = Courses(courses, {what: label for label, what in data["panels"].items()})
+    head, columns = ["policy"], dict[str, dict[str, np.ndarray]]()
+    for panel, what in data["panels"].items():
+        whole = data["where"][panel] != "table"
+        head += [f"{panel}, whole episode", "last tenth"] if whole else [f"{panel}, last tenth"]
+        for label in courses:
+            own = columns.setdefault(label, {})
+            if whole:
+                own[f"{what}, mean"] = found.mean(label, what)
+            own[f"{what}, last"] = found.last(label, what)
+    return ex.columns_table(head, columns, caption)
 
 
 def acting(run: ex.Run, env: Environment, sample: bool) -> Mapping[str, AnyPolicy]:
@@ -269,8 +248,8 @@ def drawn(course: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return steps, course[:, steps]
 
 
-def _plot(data: PyTree, shown: Sequence[str]) -> Figure:
-    """Plot curves of the policies shown."""
+def _plot(data: PyTree, shown: Sequence[str], where: Sequence[str]) -> Figure:
+    """Plot curves of the policies shown, in the panels of these figures."""
     panels = [
         ex.Curves(
             {
@@ -281,5 +260,6 @@ def _plot(data: PyTree, shown: Sequence[str]) -> Figure:
             panel,
         )
         for panel in data["panels"]
+        if data["where"][panel] in where
     ]
     return ex.curves_figure(panels, 2, 3.0)

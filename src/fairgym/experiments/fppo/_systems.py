@@ -1,13 +1,13 @@
 """Learners of the three environments: published numbers, and training lengths."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairgym.config import RunConfig
 from fairgym.experiments._base import Size
 
-F_PPO, PPO, A_PPO, CPO = "F-PPO", "PPO", "A-PPO", "CPO"
+F_PPO, PPO, A_PPO, R_PPO, CPO = "F-PPO", "PPO", "A-PPO", "R-PPO", "CPO"
 F_PPO_L, F_PPO_S = "F-PPO-L", "F-PPO-S"
 LAGRANGIAN, ELBERT = "PPO-Lagrangian", "ELBERT-PO"
 BEYOND = (LAGRANGIAN, ELBERT)  # newer learners that are not in the paper
@@ -15,7 +15,7 @@ BEYOND = (LAGRANGIAN, ELBERT)  # newer learners that are not in the paper
 
 # An epoch of 7 x 2,000, 41 x 1,000 or 512 x 20 steps has 7, 20 or 5 rounds of 2,048. In all these
 # are 343, 980 and 245 rounds; the paper has 350 (of 2,000 steps), 976 and 244.
-SIZES = {"paper": Size(epochs=49, seeds=5), "quick": Size(epochs=20, seeds=3)}
+SIZES = {"paper": Size(epochs=49, seeds=20), "quick": Size(epochs=20, seeds=3)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +32,12 @@ class System:
         bias_weight: alpha of ELBERT-PO, as published for these environments.
         episodes: Episodes per training epoch, at paper scale and at quick scale.
         held_out: Evaluation episodes per seed, at paper scale and at quick scale.
+        seeds: Largest number of seeds, also where several systems are compared.
+        network: Units of the layers of the authors' networks: a shared trunk, then those of the
+            actor and of the critic. Here both have all of these layers to themselves.
+        environment: Arguments of the environment, also in evaluation.
+        memory: Name of the memory that learners observe, as in the authors' code.
+        shared: Further hyperparameters of all learners.
     """
 
     name: str
@@ -41,12 +47,19 @@ class System:
     bias_weight: float
     episodes: tuple[int, int]
     held_out: tuple[int, int]
+    seeds: int
+    network: tuple[int, ...]
+    environment: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    memory: str = ""
+    shared: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, Size]:
         """Both sizes of an experiment in this environment."""
         return {
-            scale: dataclasses.replace(size, episodes=episodes, held_out=held_out)
+            scale: dataclasses.replace(
+                size, episodes=episodes, held_out=held_out, seeds=min(size.seeds, self.seeds)
+            )
             for (scale, size), episodes, held_out in zip(
                 SIZES.items(), self.episodes, self.held_out, strict=True
             )
@@ -56,14 +69,42 @@ class System:
         """Return this environment's size with the nearest number of epochs."""
         return min(self.sizes.values(), key=lambda own: abs((own.epochs or 0) - (size.epochs or 0)))
 
+    def seeds_at(self, size: Size) -> Sequence[int]:
+        """Return the seeds in a comparison of several systems."""
+        return range(min(size.seeds, self.seeds))
+
     def config(self, label: str, size: Size, **more: Any) -> RunConfig:
         """Return the configuration of a learner by its label, with further hyperparameters."""
         algorithm, own = self._learner(label)
         length = {"epochs": size.epochs, "episodes_per_epoch": self.at(size).episodes}
-        arguments = {**length, **own, **more}
+        arguments = {**length, **self.shared, **own, **more}
         return RunConfig(
-            self.name, algorithm=algorithm, algorithm_args=arguments, objective="published"
+            self.name,
+            environment_args=dict(self.environment),
+            memory=self.memory,
+            algorithm=algorithm,
+            algorithm_args=arguments,
+            objective="published",
         )
+
+    @property
+    def authors(self) -> dict[str, Any]:
+        """Hyperparameters of the authors' learners: those of stable-baselines3, and their own.
+
+        One environment, batches of 64 steps, a learning rate of 1e-5 and large networks with
+        rectified linear units. Learning from standardised inputs or returns is not part of it, but
+        the critic here always learns standardised returns.
+        """
+        return {
+            "num_envs": 1,
+            "num_steps": 2_048,
+            "num_minibatches": 32,
+            "learning_rate": 1e-5,
+            "layers": self.network,
+            "critic_layers": self.network,
+            "activation": "relu",
+            "init_std": 1.0,
+        }
 
     def _learner(self, label: str) -> tuple[str, dict[str, Any]]:
         bound = {"cost_limit": self.limit}
@@ -93,6 +134,10 @@ BANK_LOANS = System(
     bias_weight=2e5,
     episodes=(7, 7),
     held_out=(10, 4),
+    seeds=20,
+    network=(256, 256, 256, 128),
+    environment={"shows_cash": False},
+    memory="rates",
 )
 ATTENTION = System(
     "attention",
@@ -108,6 +153,10 @@ ATTENTION = System(
     bias_weight=50.0,
     episodes=(41, 14),  # 7 rounds of an epoch at the quick scale, 140 in all
     held_out=(10, 10),
+    seeds=10,
+    network=(128, 128, 128, 64),
+    memory="rates",
+    shared={"init_std": 1.0},  # of the authors' learners; tau is a difference of densities
 )
 EPIDEMIC = System(
     "epidemic",
@@ -124,4 +173,6 @@ EPIDEMIC = System(
     bias_weight=20.0,
     episodes=(512, 512),
     held_out=(200, 200),
+    seeds=20,
+    network=(512, 512, 512, 256),
 )

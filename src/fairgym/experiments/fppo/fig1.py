@@ -1,5 +1,7 @@
 """Bank loans: gap of true positive rates, distance of scores, and the bank's cash."""
 
+import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -8,22 +10,21 @@ from jaxtyping import PyTree
 from fairgym.core import Environment
 from fairgym.environments.bank_loans import BankLoansParams
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.fppo._courses import (
-    LONG,
-    REWARD,
-    SHORT,
-    CourseFigure,
-    Courses,
-    Panel,
-    lately,
-    unfairness,
-)
+from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT, Courses, Order
+from fairgym.experiments.fppo._courses import BIAS, CourseFigure, Panel, lately, unfairness
+from fairgym.experiments.fppo._frontier import blind_rules, frontier_figure, frontier_table
 from fairgym.experiments.fppo._systems import A_PPO, BANK_LOANS, F_PPO, PPO
+from fairgym.fairness import Windowed
 
 EO = "EO"
+CASH = float(BankLoansParams.cash)
+BLIND_SEEDS = 5  # in which blind rules are measured
 OF_MEANS = "gap of means"  # second interpretation of the short term
+APPROVED = "approved"
+NEARLY_ALL, HARDLY_ANY = 0.85, 0.15  # share of approved applicants
+FALLEN, START = 0.8, 1.0  # distances of scores: clearly below the start, and at the start
 LARGEST_GAP = 0.1  # EO, A-PPO and F-PPO stay below it, PPO does not
-ALIKE = 0.8  # share of the highest profit from which profits count as alike
+ALIKE = 0.2  # share of PPO's profit by which profits that are alike may differ
 
 
 @ex.experiments.register("fppo-fig1")
@@ -45,6 +46,26 @@ class FppoFig1(CourseFigure):
     rivals: ClassVar = (PPO, A_PPO)
     rules: ClassVar = {EO: "equal_opportunity"}
     rules_args: ClassVar = {"informed": True}
+    caption = (
+        "Learners observe what the authors' bank does: the applicant, and the groups' true positive"
+        " rates and applicants' scores of the last 300 steps."
+    )
+    published: ClassVar = {
+        label: {
+            OF_MEANS: "0.1 to 0.3" if label == PPO else "below 0.1",
+            REWARD: "about 11,800",
+        }
+        for label in (EO, PPO, A_PPO, F_PPO)
+    }
+    orders: ClassVar = (Order(LONG, ((F_PPO,), (EO, PPO), (A_PPO,))),)
+    outcomes: ClassVar = {
+        "lends to nearly everybody": lambda found, label: found.last(label, APPROVED) > NEARLY_ALL,
+        "hardly lends": lambda found, label: found.last(label, APPROVED) < HARDLY_ANY,
+        f"distance ends below {FALLEN}": lambda found, label: found.last(label, LONG) < FALLEN,
+        f"distance ends above the start, {START:g}": lambda found, label: (
+            found.last(label, LONG) > START
+        ),
+    }
 
     def panels(self, env: Environment) -> list[Panel]:
         """Return panels with both interpretations of the short term.
@@ -62,7 +83,48 @@ class FppoFig1(CourseFigure):
             ),
             Panel("distance of scores", unfairness(distance), LONG),
             Panel("cash, in dollars", lambda trace: trace.cash, REWARD),
+            Panel(
+                "gap of true positive rates so far",
+                unfairness(Windowed(gap.metric, 0)),
+                BIAS,
+                where="beyond",
+            ),
+            Panel(
+                "share of applicants approved",
+                lambda trace: lately(np.sum(trace.approved, axis=2), gap.steps),
+                APPROVED,
+                where="table",
+            ),
         ]
+
+    def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
+        """Return courses, and the ends of rules that are blind to groups."""
+        assert size.held_out is not None
+        data = super().measure(size, runs, seeds)
+        blind = {}
+        for label, policies in blind_rules(self.evaluated_in()).items():
+            each = dict.fromkeys(seeds[:BLIND_SEEDS], (self.evaluated_in(), policies))
+            blind[label] = self.courses(each, size.held_out)
+        return data | {"blind": blind}
+
+    def conclude(self, data: PyTree) -> ex.Outcome:
+        """Add the frontier of profit against distance."""
+        outcome = super().conclude(data)
+        names = {what: label for label, what in data["panels"].items()}
+        ends = {
+            kind: {
+                label: (own[names[LONG]][:, -1], own[names[REWARD]][:, -1] - CASH)
+                for label, own in data[kind].items()
+            }
+            for kind in ("courses", "blind")
+        }
+        learners = {label: ends["courses"][label] for label in (*data["mode"], EO)}
+        figure = frontier_figure(learners, ends["blind"], START)
+        return dataclasses.replace(
+            outcome,
+            figures={**outcome.figures, "frontier": figure},
+            tables=[*outcome.tables, frontier_table(ends["blind"])],
+        )
 
     def claims(self, found: Courses) -> list[ex.Check]:
         """Check that gaps are small except PPO's, and how distances change with F-PPO and A-PPO.
@@ -108,23 +170,17 @@ class FppoFig1(CourseFigure):
         ]
 
     def _alike(self, found: Courses) -> list[ex.Check]:
-        """Check the lowest profit against the highest."""
-        cash = float(BankLoansParams.cash)
-        profits = {
-            label: found.courses[label][found.names[REWARD]][:, -1] - cash
-            for label in (EO, PPO, A_PPO, F_PPO)
-        }
-        least, most = (
-            choose(profits, key=lambda label: float(np.mean(profits[label])))
-            for choose in (min, max)
-        )
+        """Check that profits are equivalent to PPO's, by a margin of a fifth of it."""
+        profits = {label: found.final(label, REWARD) - CASH for label in (EO, PPO, A_PPO, F_PPO)}
+        margin = ALIKE * float(np.mean(profits[PPO]))
         return [
-            ex.Check.above(
-                f"profits are alike ({least}'s profit, the lowest, as a share of {most}'s, the"
-                f" highest: above {ALIKE})",
-                profits[least] / profits[most],
-                limit=ALIKE,
+            ex.Check.alike(
+                f"{label} and {PPO} have similar profits (within {ALIKE:.0%} of {PPO}'s)",
+                profits[label],
+                profits[PPO],
+                margin,
             )
+            for label in (EO, A_PPO, F_PPO)
         ]
 
 

@@ -8,19 +8,12 @@ from jaxtyping import PyTree
 
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.fppo._courses import (
-    LONG,
-    REWARD,
-    SHORT,
-    CourseFigure,
-    Courses,
-    Panel,
-    unfairness,
-)
+from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT, Courses, Order
+from fairgym.experiments.fppo._courses import CourseFigure, Panel, unfairness
 from fairgym.experiments.fppo._systems import A_PPO, EPIDEMIC, F_PPO, PPO
 from fairgym.policies import rules
 
-MAX, OF_THE_CODE = "Max", "Max of the code"
+MAX, OF_THE_TEXT = "Max", "Max of the text"
 
 
 @ex.experiments.register("fppo-fig4")
@@ -39,18 +32,34 @@ class FppoFig4(CourseFigure):
     system = EPIDEMIC
     sizes: ClassVar = EPIDEMIC.sizes
     rivals: ClassVar = (PPO, A_PPO)
-    rules: ClassVar = {MAX: "most_exposed"}
-    references: ClassVar = {"random susceptible": "random_susceptible", "nobody": "nobody"}
+    references: ClassVar = {
+        OF_THE_TEXT: "most_exposed",
+        "random susceptible": "random_susceptible",
+        "nobody": "nobody",
+    }
+    published: ClassVar = {
+        MAX: {SHORT: "1.8", REWARD: "0.29"},
+        PPO: {SHORT: "1.4", REWARD: "0.22"},
+        F_PPO: {SHORT: "0.46"},
+        A_PPO: {SHORT: "0.16", REWARD: "0.155"},
+    }
+    orders: ClassVar = (
+        Order(SHORT, ((A_PPO,), (F_PPO,), (PPO,), (MAX,))),
+        Order(LONG, ((F_PPO,), (A_PPO, PPO), (MAX,))),
+        Order(REWARD, ((A_PPO,), (F_PPO, PPO), (MAX,))),
+    )
     caption = (
-        f"{MAX} vaccinates the susceptible person with the most infected contacts, as the paper"
-        f" says. {OF_THE_CODE}, which seems to be the published curve, vaccinates the person with"
-        " the most contacts, and continues with all others once nobody is susceptible."
+        f"{MAX} is the agent of the authors' code, which gives the published curve: it vaccinates"
+        " the person with the most contacts, and continues with all others once nobody is"
+        f" susceptible. {OF_THE_TEXT} vaccinates the susceptible person with the most infected"
+        " contacts, as the paper says. The published A-PPO, with a"
+        " reward of 0.155 at the end, was probably trained less than the one here."
     )
 
     def hand_written(self, env: Environment) -> dict[str, Mapping[str, Any]]:
-        """Return both interpretations of Max, and the references."""
+        """Return the Max of the code, and the references."""
         degree = rules.get("highest-degree")(env, "clinic", goes_on=True)
-        return {OF_THE_CODE: {"clinic": degree}, **super().hand_written(env)}
+        return {MAX: {"clinic": degree}, **super().hand_written(env)}
 
     def panels(self, env: Environment) -> list[Panel]:
         """Return panels of vaccines and infections so far, current health, and reward."""
@@ -66,15 +75,14 @@ class FppoFig4(CourseFigure):
 
     def claims(self, found: Courses) -> list[ex.Check]:
         """Check who is fairest in the long and the short term, and the reward of Max."""
-        both = (MAX, OF_THE_CODE)
         return [
-            *found.lower(LONG, F_PPO, (*both, PPO, A_PPO)),
-            *found.lower(SHORT, F_PPO, (*both, PPO)),
-            *found.lower(SHORT, A_PPO, (*both, PPO, F_PPO)),
+            *found.lower(LONG, F_PPO, (MAX, PPO, A_PPO)),
+            *found.lower(SHORT, F_PPO, (MAX, PPO)),
+            *found.lower(SHORT, A_PPO, (MAX, PPO, F_PPO)),
             *found.lower(REWARD, A_PPO, (F_PPO, PPO)),
-            *(check for one in both for check in found.more(REWARD, one, (F_PPO, PPO, A_PPO))),
-            *(check for one in both for check in found.more(SHORT, one, (PPO,))),
-            *(check for one in both for check in found.more(LONG, one, (PPO, A_PPO))),
+            *found.more(REWARD, MAX, (F_PPO, PPO, A_PPO)),
+            *found.more(SHORT, MAX, (PPO,)),
+            *found.more(LONG, MAX, (PPO, A_PPO)),
         ]
 
 

@@ -77,6 +77,7 @@ def settings(algorithm: str, system: System, horizon: int) -> dict[str, Any]:
             # d(alpha b^2)/db = T at the limit: there, a point of disparity costs a point of
             # normalised profit
             "bias_weight": horizon / (2.0 * system.limit),
+            "standardise": False,  # so that alpha has this unit
         },
         "a-ppo": {**measured, "tolerance": system.limit},
         "ppo-lagrangian": {**measured, "cost_limit": system.limit, "cost_multiplier_rate": 1.0},

@@ -173,9 +173,10 @@ class MafeReadings(ex.ComparisonFigure):
         ),
     )
 
-    def seeds_of(self, key: str, size: ex.Size) -> int:
+    def seeds_of(self, key: str, size: ex.Size) -> range:
         """Return twice as many seeds for rows that a predicted check compares, at paper scale."""
-        return (2 if key in DECISIVE and size == self.sizes["paper"] else 1) * size.seeds
+        twice = key in DECISIVE and size == self.sizes["paper"]
+        return range((2 if twice else 1) * size.seeds)
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every interpretation of every question."""

@@ -266,7 +266,7 @@ def make_flat_networks(
                 " 'equivariant' (--network equivariant)"
             )
         code = Inputs(env.observation_space(agent))
-        actor = FlatNetwork(code, space, layers, own, activation, normalised)
+        actor = FlatNetwork(code, space, layers, own, activation, normalised=normalised)
         small = jax.tree.map(lambda x: FLAT_SCALE * x, actor.layers[-1])
         actors[agent] = eqx.tree_at(lambda network: network.layers[-1], actor, small)
     critic = FlatCritic(env, values, critic_layers, critic_key, activation, normalised)

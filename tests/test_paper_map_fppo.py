@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from paper_maps import docstring, resolved
@@ -100,7 +101,7 @@ def test_the_distance_of_the_sets_of_counts_is_zero_where_the_true_one_is_one():
     bank = fairgym.make("bank_loans", horizon=1)
     distance = bank.metrics["score_distance"]
     totals = fairgym.core.no_components(bank, bank.default_params)
-    shares = np.array([START_ADVANTAGED, START_DISADVANTAGED], np.float32)
+    shares = jnp.array([START_ADVANTAGED, START_DISADVANTAGED])
     assert float(distance.value(totals.replace(score_shares=shares))) == pytest.approx(-1.0)
 
 

@@ -28,7 +28,7 @@ FLOORS = (
     {"results"},
     {"sweeps"},
     {"report", "adapters"},
-    {"experiments", "audit"},
+    {"experiments", "audit", "benchmark"},
     {"cli", "__init__"},  # the command line, and what `import fairgym` offers
     {"__main__"},
 )

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgym.core import FairgymError
-from fairgym.statistics.comparisons import hypervolume, non_dominated
 from fairgym.statistics.intervals import bootstrap_interval, interquartile_mean
+from fairgym.statistics.learners import front_of
 from fairgym.sweeps.results import GAPS, METRICS, Row, has_measure, is_measure
 from fairgym.sweeps.sweeping import FINISHED
 
-RESAMPLES = 2000  # of the seeds of each setting
 LEVEL = 0.95
 FEW_SEEDS = 3  # up to this number, values of single seeds are shown beside their interval
 
@@ -141,27 +140,17 @@ def pareto(
             tables.append(pairs.astype(np.float64))
     if not tables:
         raise FairgymError(f"no finished run has both {x} and {y}")
-    means = np.array([interquartile_mean(table, axis=0) for table in tables])
-    rng = np.random.default_rng(seed)
-    drawn = np.empty((RESAMPLES, len(tables), 2))
-    for place, table in enumerate(tables):
-        picked = table[rng.integers(len(table), size=(RESAMPLES, len(table)))]
-        drawn[:, place] = interquartile_mean(picked, axis=1)
-    on_front = np.mean([non_dominated(one) for one in drawn], axis=0)
-    worst_x, worst_y = means.min(axis=0).tolist()
-    start = (worst_x, worst_y) if reference is None else reference
-    low, high = np.quantile(
-        [hypervolume(one, start) for one in drawn], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    )
-    optimal = non_dominated(means)
+    worst_x, worst_y = np.min([interquartile_mean(table, axis=0) for table in tables], axis=0)
+    start = (float(worst_x), float(worst_y)) if reference is None else reference
+    found = front_of(tables, start, LEVEL, seed=seed)
     points = [
         Point(one, len(table), float(a), float(b), bool(best), float(chance))
         for one, table, (a, b), best, chance in zip(
-            settings, tables, means, optimal, on_front, strict=True
+            settings, tables, found.means, found.optimal, found.probability, strict=True
         )
     ]
     points.sort(key=lambda point: (-point.x, -point.y))
-    return Front(points, start, hypervolume(means, start), float(low), float(high))
+    return Front(points, start, found.hypervolume, found.low, found.high)
 
 
 # ---------------------------------------------------------------- rows

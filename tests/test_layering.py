@@ -29,7 +29,7 @@ FLOORS = (
     {"sweeps"},
     {"report", "adapters"},
     {"audit"},
-    {"experiments"},
+    {"experiments", "benchmark"},
     {"cli", "__init__"},  # the command line, and what `import fairgym` offers
     {"__main__"},
 )

@@ -108,6 +108,16 @@ class Algorithm(Protocol[StateT]):
         """
         return 1.0
 
+    def steps_per_update(self, env: Environment) -> int:
+        """Return the environment steps of an update if no episode ends early; 0 if unknown.
+
+        The benchmark sets the length of training by it (`fairgym benchmark`).
+
+        Args:
+            env: The environment.
+        """
+        return 0
+
     def init(
         self,
         key: PRNGKeyArray,

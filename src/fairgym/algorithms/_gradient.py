@@ -160,6 +160,10 @@ class GradientLearner(Epochs[StateT]):
         steps = self.episodes_per_epoch * env.horizon
         return max(1, round(steps / (self.num_envs * self.num_steps)))
 
+    def steps_per_update(self, env: Environment) -> int:
+        """Return the environment steps of an epoch."""
+        return self.rounds(env) * self.num_envs * self.num_steps
+
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
         """Return the learned policies without exploration, and the fixed ones."""
         return state.with_fixed(state.networks.actors)
@@ -231,8 +235,7 @@ class GradientLearner(Epochs[StateT]):
         measured = run_episodes(state.env, state.params, self.policies(state), keys)
         log = log_episodes(state.env, state.objectives, measured)
         log |= {name: jnp.mean(values) for name, values in losses.items()}
-        steps = self.rounds(state.env) * self.num_envs * self.num_steps
-        log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(steps)
+        log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(self.steps_per_update(state.env))
         multipliers = raised_multipliers(
             state.objectives, state.multipliers, measured.totals, self.multiplier_rate
         )

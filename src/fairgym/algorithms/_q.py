@@ -155,6 +155,11 @@ class QLearner(Epochs[StateT]):
         )
         return self._begin(fields, start_key)
 
+    def steps_per_update(self, env: Environment) -> int:
+        """Return the environment steps of an epoch."""
+        rounds, steps = self._rounds(env)
+        return rounds * steps
+
     def policies(self, state: StateT) -> dict[str, AnyPolicy]:
         """Return the greedy policy and the fixed ones."""
         return state.with_fixed({state.agent: self._policy(state)})
@@ -237,7 +242,7 @@ class QLearner(Epochs[StateT]):
         episodes = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), episodes)
         log = log_episodes(state.env, state.objectives, episodes)
         log |= {name: jnp.mean(values) for name, values in losses.items()}
-        log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(rounds * steps)
+        log[log_keys.ENVIRONMENT_STEPS] = jnp.float32(self.steps_per_update(state.env))
         return state.replace(key=next_key, updates=state.updates + 1), log
 
     def _round(self, state: StateT, keys: Key[Array, " steps"]) -> tuple[StateT, dict[str, Array]]:

@@ -41,7 +41,7 @@ from fairgym.algorithms._episodes import (
     run_candidates,
     survived,
 )
-from fairgym.core import AnyPolicy, Episode, param
+from fairgym.core import AnyPolicy, Environment, Episode, param
 from fairgym.core.batching import replicated
 from fairgym.policies import equivariant, split_trainable
 
@@ -113,6 +113,10 @@ class FMacem(Epochs[FMacemState]):
     def score_discount(self) -> float:
         """Discount factor of the component sums that the objective scores."""
         return self.discount
+
+    def steps_per_update(self, env: Environment) -> int:
+        """Return the environment steps of an epoch if no episode ends early."""
+        return self.episodes_per_epoch * env.horizon
 
     @property
     def elites(self) -> int:

@@ -34,6 +34,7 @@ COMMANDS = {
     "report": ("report", "report", "Write an HTML page about runs."),
     "sweep": ("sweep", "sweep", "Train and tabulate many runs from one file."),
     "reproduce": ("reproduce", "reproduce", "Reproduce published figures and check their claims."),
+    "benchmark": ("benchmark", "benchmark", "Compare learners on frozen tasks."),
     "bench": ("bench", "bench", "Measure the speed of environments."),
     "data": ("data", "data", "Describe or import populations."),
     "demo": ("demo", "demo", "Train, evaluate and report a small example."),

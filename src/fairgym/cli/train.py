@@ -55,6 +55,12 @@ class Common:
         "Run folder (default: runs/ENVIRONMENT-ALGORITHM-OBJECTIVE, then the memory if any).",
         metavar="FOLDER",
     )
+    preset: str = flag(
+        "",
+        "Start from hyperparameters of the benchmark (docs/benchmark.md): tuned, or tuned:TASK;"
+        " flags and the file override them.",
+        metavar="NAME",
+    )
     config: str | None = flag(
         None, "YAML, JSON or TOML file with settings; flags override it.", metavar="FILE"
     )
@@ -228,7 +234,23 @@ def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
         base[ALGORITHM] = {}
     if algorithm is not None:
         base["algorithm"] = algorithm
+    preset = peek(words, "--preset") or base.pop("preset", "")
+    if preset:
+        _begin_from(preset, base)
     return base
+
+
+def _begin_from(preset: object, base: dict[str, Any]) -> None:
+    """Add the hyperparameters of a preset that the file does not set."""
+    from fairgym.benchmark.presets import preset_of
+
+    if not isinstance(preset, str):
+        raise FairgymError(f"preset must be a name, got {preset!r}")
+    environment, algorithm = base.get("environment"), base.get("algorithm", "f-macem")
+    found = preset_of(preset, str(environment), str(algorithm))
+    given = base.get(ALGORITHM, {})
+    flat = {name.replace("-", "_") for name in base}
+    base[ALGORITHM] = {n: x for n, x in found.items() if n not in flat} | dict(given)
 
 
 def _start(

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import jax
 import numpy as np
 
-from fairgym.algorithms._gradient import GradientLearner
-from fairgym.algorithms.f_macem import FMacem
 from fairgym.core import AnyPolicy, Environment, Params
 from fairgym.fairness import Objective
 from fairgym.statistics.intervals import Numbers
@@ -180,11 +178,7 @@ def logged_ends(runs: Iterable[Run], *keys: str) -> np.ndarray:
 
 def steps_per_epoch(run: Run) -> int:
     """Return the environment steps per training epoch, if no episode ends early."""
-    algorithm, env = run.job.algorithm, run.env
-    if isinstance(algorithm, GradientLearner):
-        return algorithm.rounds(env) * algorithm.num_envs * algorithm.num_steps
-    assert isinstance(algorithm, FMacem)
-    return algorithm.episodes_per_epoch * env.horizon
+    return run.job.algorithm.steps_per_update(run.env)
 
 
 def first_and_last(curves: np.ndarray) -> np.ndarray:

@@ -1,0 +1,205 @@
+"""The page of the benchmark, from stored results."""
+
+import string
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairgym.benchmark import tables
+from fairgym.benchmark.claims import checks_of
+from fairgym.benchmark.figures import figures_of
+from fairgym.benchmark.presets import Tuned, settings_text, tuned_of
+from fairgym.benchmark.protocol import TIERS, Tier
+from fairgym.benchmark.scores import Interval, Results
+from fairgym.benchmark.store import Row, number_of
+from fairgym.results.numbers import number
+from fairgym.results.table import Table
+from fairgym.utils.files import make_folder, write_whole
+
+TEMPLATE = Path(__file__).with_name("page.md")
+NOTHING = "No results yet."
+CAPTIONS = {
+    "scores": "Interquartile means of normalised scores over the runs of all tasks of the suite"
+    " (marker), with stratified bootstrap 95% CI (bar), and every run (faint). Tasks in which a"
+    " learner does not fit are left out, so learners with fewer tasks are not comparable.",
+    "profile": "Performance profiles: share of runs whose normalised score is above τ, with"
+    " pointwise bootstrap 95% CI.",
+    "fronts": "Reward and unfairness of every level: interquartile means over seeds with bootstrap"
+    " 95% CI; levels on a learner's front are joined. Grey lines: the reference point.",
+}
+
+
+def write_page(results: Results, rows: Sequence[Row], tier: Tier, path: Path) -> list[Path]:
+    """Write the page and its figures.
+
+    Args:
+        results: Results of the tasks and learners.
+        rows: All rows of the tier, among them those of tuning.
+        tier: The tier.
+        path: Path of the page; figures are in `images` beside it.
+
+    Returns:
+        The files, the page first.
+    """
+    images = path.parent / "images"
+    make_folder(images)
+    written = [path]
+    for name, figure in figures_of(results).items():
+        file = images / f"benchmark-{name}.png"
+        figure.savefig(file, dpi=130)
+        written.append(file)
+    text = string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        stored=_stored(results, rows, tier),
+        tasks=_tasks(results).markdown(),
+        tiers=_tiers(),
+        results=_results(results),
+        claims=_claims(results),
+        **_tuning(results, rows),
+    )
+    write_whole(path, text.encode())
+    return written
+
+
+def _stored(results: Results, rows: Sequence[Row], tier: Tier) -> str:
+    """Return how much is stored, and what is missing."""
+    trained = [row for row in rows if number_of(row, "steps") > 0]
+    hours = sum(number_of(row, "seconds") for row in trained) / 3600.0
+    cells = sum(name not in ("fixed-rules", "random") for _, name in results.cells)
+    planned = sum(len(task.learners) for task in results.tasks)
+    versions = ", ".join(sorted({row["versions"] for row in rows}))
+    text = (
+        f"Stored results: the {tier.name} tier, {len(trained):,} runs of {cells} pairs of a learner"
+        f" and a task, {number(hours)} hours of training one after another ({versions})."
+    )
+    if cells < planned:
+        text += f" {planned - cells} of {planned} declared pairs have no results yet."
+    if results.others:
+        text += f" {results.others} rows belong to other definitions of tasks and do not count."
+    return text
+
+
+def _tasks(results: Results) -> Table:
+    head = (
+        "task",
+        "what",
+        "reward",
+        "unfairness",
+        "steps",
+        "box",
+        "fingerprint",
+        "best fixed rule",
+    )
+    rows = []
+    for task in results.tasks:
+        (low, most), (high, least) = task.reference, task.ideal
+        rule = results.best_rule(task)
+        rows.append(
+            [
+                f"`{task.name}`",
+                task.title,
+                ", ".join(task.reward),
+                ", ".join(task.fairness),
+                f"{task.steps:,}",
+                f"({low:g}, {most:g}) to ({high:g}, {least:g})",
+                f"`{task.fingerprint}`",
+                "" if rule is None else rule.level.replace("_", " "),
+            ]
+        )
+    return Table(head, rows)
+
+
+def _tiers() -> str:
+    head = (
+        "tier",
+        "settings in tuning",
+        "seeds",
+        "share of the budget",
+        "held-out episodes per run",
+    )
+    rows = [
+        [
+            tier.name,
+            str(tier.settings) if tier.settings > 1 else "none: the published setting",
+            str(tier.seeds),
+            f"{tier.share:g}",
+            str(tier.episodes),
+        ]
+        for tier in TIERS.values()
+    ]
+    return Table(head, rows).markdown()
+
+
+def _results(results: Results) -> str:
+    parts = []
+    for suite, tasks in results.suites.items():
+        parts.append(f"## {tables.suite_name(suite)}")
+        table = tables.suite_table(results, suite, tasks)
+        if table is not None:
+            parts += [table.markdown(), _note(table.caption)]
+            parts += [_picture(suite, kind) for kind in ("scores", "profile")]
+        parts.append(_picture(suite, "fronts"))
+        for task in tasks:
+            parts.append(f"### {task.title} (`{task.name}`)")
+            for table in (tables.front_table(results, task), tables.task_table(results, task)):
+                parts += [table.markdown(), _note(table.caption)]
+    return "\n\n".join(parts)
+
+
+def _note(caption: str) -> str:
+    return f"{caption[:1].upper()}{caption[1:]}."
+
+
+def _picture(suite: str, kind: str) -> str:
+    alt = f"{tables.suite_name(suite)}: {kind}"
+    return f"![{alt}](images/benchmark-{suite}-{kind}.png)\n\n{CAPTIONS[kind]}"
+
+
+def _claims(results: Results) -> str:
+    checks = checks_of(results)
+    if not checks:
+        return NOTHING
+    rows = [
+        [
+            check.statement,
+            tables.text_of(Interval(check.estimate, check.low, check.high, 1)),
+            check.detail,
+            check.outcome,
+        ]
+        for check in checks
+    ]
+    return Table(("claim", "difference [95% CI]", "test", "outcome"), rows).markdown()
+
+
+def _tuning(results: Results, rows: Sequence[Row]) -> dict[str, str]:
+    """Return the tables of what was tried, and of presets."""
+    every = [
+        found
+        for task in results.tasks
+        for learner in results.learners
+        if (found := tuned_of(rows, task, learner)) is not None
+    ]
+    if not every:
+        return {"tuning": NOTHING, "presets": "None yet."}
+    tried = Table(
+        ("task", "learner", "scores of the settings", "chosen", "its settings", "gain", "n"),
+        [_tried(one) for one in every],
+    )
+    better = [
+        [one.task.name, one.learner.name, settings_text(one.preset)] for one in every if one.better
+    ]
+    presets = Table(("task", "algorithm", "settings"), better).markdown() if better else "None."
+    return {"tuning": tried.markdown(), "presets": presets}
+
+
+def _tried(one: Tuned) -> list[str]:
+    means = {name: sum(scores) / len(scores) for name, scores in one.tried.items()}
+    return [
+        one.task.name,
+        one.learner.title,
+        ", ".join(
+            f"{name} {number(mean)} (n={len(one.tried[name])})" for name, mean in means.items()
+        ),
+        one.chosen,
+        settings_text(one.setting) if one.setting else "published",
+        tables.text_of(Interval(*one.gain, one.n)),
+        str(one.n) if one.n else "",
+    ]

@@ -1,0 +1,137 @@
+"""Settings that tuning found, and whether they beat the published ones on held-out seeds."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairgym.benchmark.learner import Learner, learner_names, learner_of
+from fairgym.benchmark.protocol import FULL, chosen, level_text, score_of
+from fairgym.benchmark.store import (
+    CHOSEN,
+    FRONTIER,
+    PUBLISHED,
+    TUNING,
+    Row,
+    read_results,
+    stored,
+)
+from fairgym.benchmark.task import Task, task_names, task_of
+from fairgym.core import FairgymError
+from fairgym.statistics.intervals import mean_interval
+
+TUNED = "tuned"
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuned:
+    """What was tried for a learner in a task, and what was chosen.
+
+    Attributes:
+        task: The task.
+        learner: The learner.
+        tried: Name of each setting -> its scores in tuning, one per seed.
+        chosen: Name of the chosen setting.
+        setting: Its hyperparameters; empty for the published setting.
+        gain: Score minus that of the published setting on the seeds of measuring, at the middle
+            level: mean and limits of its t interval; NaN if the published one was chosen, or not
+            measured.
+        n: Number of common seeds.
+    """
+
+    task: Task
+    learner: Learner
+    tried: dict[str, list[float]]
+    chosen: str
+    setting: dict[str, Any]
+    gain: tuple[float, float, float]
+    n: int
+
+    @property
+    def better(self) -> bool:
+        """Whether the interval of the gain is above 0, so that the setting is a preset."""
+        return self.gain[1] > 0.0
+
+    @property
+    def preset(self) -> dict[str, Any]:
+        """Hyperparameters that differ from the algorithm's defaults, those of the task too."""
+        found = self.learner.hyperparameters(self.task, self.setting, self.learner.middle)
+        return {name: list(x) if isinstance(x, tuple) else x for name, x in found.items()}
+
+
+def tuned_of(rows: Sequence[Row], task: Task, learner: Learner) -> Tuned | None:
+    """Return what tuning found; None without rows of tuning."""
+    own = [
+        row
+        for row in rows
+        if row["task"] == task.name
+        and row["algorithm"] == learner.name
+        and row["fingerprint"] == task.fingerprint
+    ]
+    tried: dict[str, list[float]] = {}
+    for row in own:
+        if row["stage"] == TUNING:
+            tried.setdefault(row["setting"], []).append(score_of(task, row))
+    if not tried:
+        return None
+    name, setting = chosen(task, learner, own)
+    ours = _scores(task, own, FRONTIER, name, level_text(learner.middle))
+    theirs = _scores(task, own, PUBLISHED, CHOSEN, level_text(learner.middle))
+    seeds = [seed for seed in ours if seed in theirs]
+    differences = np.array([ours[seed] - theirs[seed] for seed in seeds])
+    known = differences[np.isfinite(differences)]
+    return Tuned(task, learner, tried, name, setting, mean_interval(known), known.size)
+
+
+def _scores(
+    task: Task, rows: Sequence[Row], stage: str, setting: str, level: str
+) -> dict[str, float]:
+    wanted = (stage, setting, level)
+    return {
+        row["seed"]: score_of(task, row)
+        for row in rows
+        if (row["stage"], row["setting"], row["level"]) == wanted
+    }
+
+
+def preset_of(name: str, environment: str, algorithm: str) -> dict[str, Any]:
+    """Return the hyperparameters of a preset.
+
+    Args:
+        name: "tuned", those that beat the published ones in the first task of the environment that
+            has any; or "tuned:TASK".
+        environment: Name of the environment.
+        algorithm: Name of the algorithm.
+
+    Raises:
+        FairgymError: The name is unknown, or there are no such settings.
+    """
+    kind, colon, wanted = name.partition(":")
+    if kind != TUNED or (colon and not wanted):
+        raise FairgymError(f"preset must be {TUNED}, or {TUNED}:TASK, got {name!r}")
+    tasks = [task_of(wanted)] if wanted else [task_of(one) for one in task_names()]
+    rows = read_results(stored(FULL.name))
+    learners = [learner_of(one) for one in learner_names()]
+    for task in tasks:
+        if task.environment != environment:
+            if wanted:
+                raise FairgymError(
+                    f"preset {name!r} is for {task.environment}, got {environment!r}"
+                )
+            continue
+        for learner in learners:
+            if learner.algorithm == algorithm:
+                found = tuned_of(rows, task, learner)
+                if found is not None and found.better:
+                    return found.preset
+    raise FairgymError(
+        f"preset {name!r} has no settings of {algorithm} for {environment}: in the benchmark no"
+        " tuned settings beat the published ones on held-out seeds"
+    )
+
+
+def settings_text(setting: dict[str, Any]) -> str:
+    """Return hyperparameters as text."""
+    return ", ".join(f"{name} {json.dumps(value)}" for name, value in setting.items()) or "defaults"

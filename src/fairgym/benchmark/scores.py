@@ -1,0 +1,279 @@
+"""Numbers of the benchmark's tables, with their intervals and numbers of runs."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from fairgym.benchmark.learner import Learner
+from fairgym.benchmark.measuring import FIXED, RANDOM
+from fairgym.benchmark.protocol import chosen
+from fairgym.benchmark.store import FRONTIER, RULES, Row, number_of
+from fairgym.benchmark.task import SUITES, Task
+from fairgym.statistics import Gap, systematic_gaps
+from fairgym.statistics.comparisons import hypervolume
+from fairgym.statistics.intervals import bootstrap_interval
+from fairgym.statistics.learners import Front, front_of, improvement_probability
+from fairgym.statistics.shares import share_interval
+
+FIXED_TITLE, RANDOM_TITLE = "Best fixed rule", "Random policy"
+ORIGIN = (0.0, 0.0)  # the reference in a task's box
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95% interval and the number of runs.
+
+    Attributes:
+        value: Interquartile mean over runs, or another estimate; NaN without runs.
+        low: Lower limit; NaN with one run.
+        high: Upper limit.
+        n: Number of runs.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def iqm(values: Sequence[float]) -> Interval:
+    """Return the interquartile mean of runs with its bootstrap interval; NaN are dropped."""
+    known = np.array([x for x in values if math.isfinite(x)], np.float64)
+    if not known.size:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    return Interval(*bootstrap_interval(known), known.size)
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A learner at one level in a task.
+
+    Attributes:
+        task: The task.
+        level: Name of the level, or of the rule.
+        rows: Rows of the runs, by seed.
+    """
+
+    task: Task
+    level: str
+    rows: Sequence[Row]
+
+    def of(self, name: str) -> Interval:
+        """Return a number of the rows over runs."""
+        return iqm([number_of(row, name) for row in self.rows])
+
+    @property
+    def measures(self) -> np.ndarray:
+        """Reward and unfairness of the runs in the task's box, shape (runs, 2)."""
+        names = ("reward", "unfairness", "terminated")
+        numbers = [[number_of(row, name) for name in names] for row in self.rows]
+        return self.task.in_box(*np.array(numbers).T)
+
+    @property
+    def terminated(self) -> Interval:
+        """Share of episodes that terminate, with the exact interval over all episodes of all runs.
+
+        Episodes of one run share its policy, so the interval is about these policies.
+        """
+        shares = np.array([number_of(row, "terminated") for row in self.rows])
+        counts = np.array([int(row["episodes"]) for row in self.rows])
+        ended = np.rint(shares * counts).astype(int)
+        each = np.concatenate([np.arange(n) < k for n, k in zip(counts, ended, strict=True)])
+        value, low, high = share_interval(each.astype(float))
+        return Interval(value, low, high, len(self.rows))
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """Mean rates of the groups in each run, shape (runs, groups); NaN where undefined."""
+        known = [json.loads(row["rates"]) for row in self.rows if row["rates"]]
+        return np.array([[math.nan if x is None else x for x in one] for one in known], np.float64)
+
+    @property
+    def gap(self) -> Gap | None:
+        """The widest systematic gap between two groups, among the clear ones if there are any.
+
+        Its interval is simultaneous over all pairs, and over runs, whose episodes are independent.
+        """
+        if not self.rates.size or self.rates.shape[1] < 2:
+            return None
+        gaps = [gap for gap in systematic_gaps(self.rates) if math.isfinite(gap.mean)]
+        return max(gaps, key=lambda gap: (gap.clear, abs(gap.mean)), default=None)
+
+    @property
+    def rejections(self) -> tuple[int, int]:
+        """Number of runs whose permutation test has p of at most .05, and of runs with a test."""
+        p = [number_of(row, "p") for row in self.rows]
+        known = [x for x in p if math.isfinite(x)]
+        return sum(x <= 0.05 for x in known), len(known)
+
+    def worst_group(self) -> tuple[str, Interval] | None:
+        """Return the group that is worst off, and its rate over runs; None without groups."""
+        if not self.rates.size:
+            return None
+        env, _ = self.task.world
+        rate = env.metrics[self.task.disparity].rate
+        known = np.isfinite(self.rates)
+        means = np.mean(self.rates, axis=0, where=known | ~known.any(axis=0)) * rate.sign
+        if np.isnan(means).all():
+            return None
+        place = int(np.nanargmin(means))
+        return rate.parts_in(env.spec)[place], iqm(self.rates[:, place].tolist())
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A learner in a task.
+
+    Attributes:
+        task: The task.
+        learner: Name of the learner.
+        points: Its levels, in the order of the learner.
+    """
+
+    task: Task
+    learner: str
+    points: Sequence[Point]
+
+    @cached_property
+    def front(self) -> Front:
+        """Front of the interquartile means in the task's box, with its hypervolume."""
+        return front_of([point.measures for point in self.points], ORIGIN)
+
+    @cached_property
+    def volumes(self) -> np.ndarray:
+        """Hypervolume of the front of each seed that has all levels, shape (seeds,)."""
+        tables = [
+            {row["seed"]: xy for row, xy in zip(p.rows, p.measures, strict=True)}
+            for p in self.points
+        ]
+        seeds = [s for s in tables[0] if all(s in table for table in tables)]
+        fronts = [np.array([table[seed] for table in tables]) for seed in seeds]
+        return np.array(
+            [hypervolume(front, ORIGIN) for front in fronts if np.isfinite(front).all()]
+        )
+
+    @property
+    def seconds(self) -> Interval:
+        """Seconds of training per run."""
+        return iqm([number_of(row, "seconds") for point in self.points for row in point.rows])
+
+    @property
+    def steps(self) -> Interval:
+        """Environment steps of training per run."""
+        return iqm([number_of(row, "steps") for point in self.points for row in point.rows])
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """Results of learners on tasks.
+
+    Attributes:
+        tasks: Tasks with results, in order.
+        learners: Learners with results, in order.
+        cells: (task, learner) -> levels; the fixed rules and the random policy among them.
+        others: Number of rows of tasks with another definition, which do not count.
+    """
+
+    tasks: Sequence[Task]
+    learners: Sequence[Learner]
+    cells: dict[tuple[str, str], Cell]
+    others: int
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[Row], tasks: Sequence[Task], learners: Sequence[Learner]
+    ) -> "Results":
+        """Return the results of tasks and learners in rows."""
+        defined = {task.name: task for task in tasks}
+        order = {learner.name: learner for learner in learners}
+        best = {
+            (task.name, learner.name): chosen(task, learner, rows)[0]
+            for task in tasks
+            for learner in learners
+        }
+        found: dict[tuple[str, str], dict[str, list[Row]]] = {}
+        others = 0
+        for row in rows:
+            task = defined.get(row["task"])
+            if task is None or row["stage"] not in (FRONTIER, RULES):
+                continue
+            learner = order.get(row["algorithm"])
+            if row["fingerprint"] != task.fingerprint:
+                others += 1
+            elif row["stage"] == RULES or (
+                learner and row["setting"] == best[task.name, learner.name]
+            ):
+                levels = found.setdefault((task.name, row["algorithm"]), {})
+                levels.setdefault(row["level"], []).append(row)
+        cells = {
+            (task, name): Cell(defined[task], name, _points(defined[task], order.get(name), levels))
+            for (task, name), levels in found.items()
+        }
+        return cls(
+            [task for task in tasks if any(name == task.name for name, _ in cells)],
+            [one for one in learners if any(name == one.name for _, name in cells)],
+            cells,
+            others,
+        )
+
+    @property
+    def suites(self) -> dict[str, list[Task]]:
+        """Tasks by suite, those of the project first."""
+        names = dict.fromkeys([*SUITES, *(task.suite for task in self.tasks)])
+        found = {name: [t for t in self.tasks if t.suite == name] for name in names}
+        return {name: several for name, several in found.items() if several}
+
+    def best_rule(self, task: Task) -> Point | None:
+        """Return the fixed rule with the largest mean hypervolume; None if none is stored."""
+        cell = self.cells.get((task.name, FIXED))
+        return None if cell is None else max(cell.points, key=lambda p: _area(p).mean())
+
+    def scores(self, task: Task, learner: str) -> np.ndarray:
+        """Return normalised scores of a learner's seeds: random policy 0, best fixed rule 1.
+
+        The score of a seed is the hypervolume of its front. Empty without results, or if the best
+        fixed rule is not above the random policy.
+        """
+        cell, rule = self.cells.get((task.name, learner)), self.best_rule(task)
+        random = self.cells.get((task.name, RANDOM))
+        if cell is None or rule is None or random is None:
+            return np.zeros(0)
+        low, high = random.volumes.mean(), _area(rule).mean()
+        return (cell.volumes - low) / (high - low) if high > low else np.zeros(0)
+
+    def by_task(self, tasks: Sequence[Task], learner: str) -> list[np.ndarray]:
+        """Return the scores in those of the tasks in which the learner has any."""
+        found = [self.scores(task, learner) for task in tasks]
+        return [scores for scores in found if scores.size]
+
+    def improvement(self, tasks: Sequence[Task], ours: str, theirs: str) -> Interval:
+        """Return the probability that a run of ours scores above one of theirs.
+
+        It is over the tasks in which both have runs; `n` is their number.
+        """
+        pairs = [(self.scores(t, ours), self.scores(t, theirs)) for t in tasks]
+        both = [(x, y) for x, y in pairs if x.size and y.size]
+        if not both:
+            return Interval(math.nan, math.nan, math.nan, 0)
+        found = improvement_probability([x for x, _ in both], [y for _, y in both])
+        return Interval(*found, len(both))
+
+
+def _points(task: Task, learner: Learner | None, levels: dict[str, list[Row]]) -> list[Point]:
+    """Return the levels in the order of the learner, and rows by seed."""
+    names = list(levels)
+    if learner is not None:
+        order = [f"{level:g}" for level in learner.levels]
+        names.sort(key=lambda name: order.index(name) if name in order else len(order))
+    return [
+        Point(task, name, sorted(levels[name], key=lambda row: int(row["seed"]))) for name in names
+    ]
+
+
+def _area(point: Point) -> np.ndarray:
+    """Return the hypervolume of each run of a single level."""
+    return np.array([hypervolume(one[None], ORIGIN) for one in point.measures])

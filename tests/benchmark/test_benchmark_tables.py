@@ -1,0 +1,196 @@
+"""Tables, claims and page of the benchmark from stored results, by plain NumPy and scipy."""
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import paced
+import pytest
+from scipy import stats
+
+from fairgym.benchmark import TIERS, learner_of, read_task, task_of
+from fairgym.benchmark.claims import checks_of
+from fairgym.benchmark.measuring import FIXED, RANDOM, measured
+from fairgym.benchmark.page import write_page
+from fairgym.benchmark.scores import Results
+from fairgym.benchmark.store import write_results
+from fairgym.benchmark.tables import records_of, tables_of
+from fairgym.cli import main
+from fairgym.fairness import Objective
+from fairgym.policies import fixed_policies
+
+SEEDS = 5
+
+
+@pytest.fixture
+def task(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("two-servers-v0.toml").write_text(paced.TASK)
+    Path("ppo.toml").write_text(paced.LEARNER.replace("Walker", "PPO"))
+    Path("walker.toml").write_text(paced.LEARNER)
+    return read_task("two-servers-v0.toml")
+
+
+def numbers(seed):
+    """Reward from -1 to 0 and unfairness from 0 to 1: (levels, seeds)."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-0.9, -0.1, (2, SEEDS)), rng.uniform(0.1, 0.9, (2, SEEDS))
+
+
+def stored(task):
+    """Two learners with two levels, two rules, and the random policy."""
+    rows = []
+    for place, name in enumerate(("ppo", "walker")):
+        reward, unfair = numbers(place)
+        for level, text in enumerate(("0.2", "0.8")):
+            for seed in range(SEEDS):
+                one = reward[level, seed], unfair[level, seed]
+                rates = json.dumps([0.5 + 0.01 * seed, 0.4, None])
+                more = {"rates": rates, "p": 0.01 * (seed + 3), "disparity": one[1]}
+                rows.append(paced.row(task, name, "frontier", text, seed, *one, **more))
+    for seed in range(SEEDS):
+        rules = [(RANDOM, "random", 0.9, 0.0), (FIXED, "good", 0.5, 0.0), (FIXED, "poor", 0.8, 0.5)]
+        for name, rule, x, ended in rules:
+            more = {"steps": 0.0, "terminated": ended}
+            rows.append(paced.row(task, name, "rules", rule, seed, -x, x, **more))
+    return rows
+
+
+@pytest.fixture
+def results(task):
+    learners = [learner_of("ppo.toml"), learner_of("walker.toml")]
+    return Results.of(stored(task), [task], learners)
+
+
+def areas(seed):
+    """Union of two rectangles per seed, in the box with corners (-1, 1) and (0, 0)."""
+    reward, unfair = numbers(seed)
+    x, y = 1.0 + reward, 1.0 - unfair
+    return x[0] * y[0] + x[1] * y[1] - np.minimum(*x) * np.minimum(*y)
+
+
+def test_the_score_is_the_normalised_area_of_a_seeds_front(results, task):
+    """The random policy has the area .01, the best rule .25."""
+    assert results.best_rule(task).level == "good"
+    for place, name in enumerate(("ppo", "walker")):
+        np.testing.assert_allclose(results.scores(task, name), (areas(place) - 0.01) / 0.24)
+    np.testing.assert_allclose(results.scores(task, RANDOM), 0.0, atol=1e-12)
+
+
+def test_numbers_over_tasks_are_those_of_scipy(results, task):
+    found = {
+        (one["task"], one["algorithm"], one["level"], one["measure"]): one
+        for one in records_of(results)
+    }
+    assert all(one["n"] >= 1 for one in found.values())
+    score = found["decisions", "walker", "", "score"]
+    expected = (areas(1) - 0.01) / 0.24
+    assert score["value"] == pytest.approx(stats.trim_mean(expected, 0.25)) and score["n"] == SEEDS
+    above = found["decisions", "walker", "", "above_best_rule"]
+    assert above["value"] == pytest.approx(np.mean(expected > 1.0))
+    better = found["decisions", "walker", "", "improvement_over_ppo"]
+    u = stats.mannwhitneyu(areas(1), areas(0)).statistic
+    assert better["value"] == pytest.approx(u / SEEDS**2) and better["n"] == 1
+    reward = found["two-servers-v0", "walker", "0.8", "reward"]
+    assert reward["value"] == pytest.approx(stats.trim_mean(numbers(1)[0][1], 0.25))
+    assert reward["low"] < reward["value"] < reward["high"]
+    gap = found["two-servers-v0", "walker", "0.8", "widest_gap"]
+    each = 0.1 + 0.01 * np.arange(SEEDS)  # of the first two groups; the third is undefined
+    assert gap["value"] == pytest.approx(each.mean()) and gap["low"] > 0.0
+    worst = found["two-servers-v0", "walker", "0.8", "worst_group"]
+    assert worst["value"] == pytest.approx(0.4)
+    ended = found["two-servers-v0", FIXED, "poor", "terminated"]
+    low, high = stats.binomtest(40, 80).proportion_ci(method="exact")
+    assert (ended["value"], ended["low"], ended["high"]) == pytest.approx((0.5, low, high))
+
+
+def test_rows_of_other_definitions_and_settings_do_not_count(task, results):
+    learners, rows = [learner_of("walker.toml")], stored(task)
+    other = [{**row, "fingerprint": "0123456789"} for row in rows]
+    assert Results.of(other, [task], learners).cells == {}
+    assert Results.of(other, [task], learners).others == len(rows)
+    tried = [
+        paced.row(task, "walker", "tuning", "0.8", 1000, x, 0.5, setting=name, settings="{}")
+        for name, x in (("published", -0.9), ("random-1", -0.1))
+    ]
+    assert ("two-servers-v0", "walker") not in Results.of(rows + tried, [task], learners).cells
+
+
+def test_claims_are_paired_differences_over_seeds(tmp_path):
+    task = task_of("loan-300-v0")
+    rows, rng = [], np.random.default_rng(0)
+    values = {name: rng.uniform(0.0, 0.4, (2, SEEDS)) for name in ("f-macem", "f-mappo")}
+    for name, (reward, unfair) in values.items():
+        for seed in range(SEEDS):
+            rows.append(paced.row(task, name, "frontier", "0.5", seed, reward[seed], unfair[seed]))
+    results = Results.of(rows, [task], [learner_of(name) for name in values])
+    (check,) = checks_of(results)
+    ours, theirs = (values[name][0] - values[name][1] for name in ("f-macem", "f-mappo"))
+    test = stats.ttest_rel(ours, theirs)
+    assert check.estimate == pytest.approx(np.mean(ours - theirs))
+    assert (check.low, check.high) == pytest.approx(tuple(test.confidence_interval()))
+    assert "n = 5 seeds" in check.statement
+
+
+def test_the_table_and_the_page_need_no_training(task, results, monkeypatch, capsys):
+    """Every number of the page stands with its interval and the number of runs."""
+    for name in ("fairgym.training.loop", "fairgym.sweeps.plan"):
+        monkeypatch.setattr(sys.modules[name], "train", lambda *a, **b: pytest.fail("trained"))
+    monkeypatch.setattr("fairgym.training.evaluation.measure", lambda *a: pytest.fail("measured"))
+    write_results(Path("raw.csv"), stored(task))
+    words = ["--task", "two-servers-v0.toml", "--algorithm", "ppo.toml"]
+    words += ["--algorithm", "walker.toml", "--results", "raw.csv"]
+    began = time.process_time()
+    assert main(["benchmark", "table", *words]) == 0
+    assert main(["benchmark", "page", *words, "--file", "docs/page.md"]) == 0
+    assert time.process_time() - began < 60.0
+    out = capsys.readouterr().out
+    assert "Walker" in out and "docs/page.md" in out
+    text = Path("docs/page.md").read_text()
+    assert "$" not in text.replace("$\\", "") and "20 runs of 2 pairs" in text
+    pictures = re.findall(r"\]\((images/[\w-]+\.png)\)", text)
+    assert len(pictures) == 3 and all(Path("docs", one).stat().st_size > 5_000 for one in pictures)
+    levels = [line for line in text.splitlines() if line.startswith("| Walker | 0.")]
+    assert len(levels) == 2
+    for line in levels:
+        _, _, n, reward, unfair, *_ = line.strip("| ").split(" | ")
+        assert n == str(SEEDS) and re.fullmatch(r"\S+ \[\S+, \S+\]", reward), line
+        assert re.fullmatch(r"\S+ \[\S+, \S+\]", unfair), line
+
+
+def test_tables_leave_out_what_nothing_fills(results):
+    heads = [tuple(table.head) for table in tables_of(results)]
+    assert all("null mean" not in head for head in heads)
+    assert any("widest systematic gap" in head for head in heads)
+
+
+def test_measures_are_those_of_the_episodes(task):
+    """Reward and unfairness of a policy that serves the left queue alone, by plain rollouts."""
+    import jax
+
+    import fairgym
+
+    env, params = task.world
+    policies = fixed_policies(env, {"router": 1.0})
+    tier = TIERS["quick"]
+    found = measured(task, policies, 3, tier)
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(2**31 - 1), 3), tier.episodes)
+    episodes = [fairgym.rollout(env, params, policies, key) for key in keys]
+    reward = Objective.weighted(env, {"waiting": 1.0})
+    expected = np.mean([float(reward.score(one.totals)) for one in episodes])
+    assert float(found["reward"]) == pytest.approx(expected, rel=1e-5)
+    rates = np.array([one.totals.served / one.totals.arrived for one in episodes])
+    gaps = np.abs(rates[:, 0] - rates[:, 1])
+    assert float(found["unfairness"]) == pytest.approx(gaps.mean(), rel=1e-5)
+    assert float(found["disparity"]) == pytest.approx(gaps.mean(), rel=1e-5)
+    np.testing.assert_allclose(json.loads(found["rates"]), rates.mean(axis=0), rtol=1e-5)
+    assert (found["null"], found["p"], found["terminated"]) == ("", "", "0")
+
+
+def test_the_page_of_quick_results_tells_what_is_missing(task, results, tmp_path):
+    paths = write_page(results, stored(task), TIERS["quick"], tmp_path / "page.md")
+    text = paths[0].read_text()
+    assert "the quick tier" in text and "No results yet." in text and "None yet." in text

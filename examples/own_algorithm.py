@@ -55,6 +55,9 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
     def num_updates(self):
         return self.epochs
 
+    def steps_per_update(self, env):  # the benchmark sets the length of training by it
+        return 2 * self.pairs * env.horizon
+
     @property
     def _optimiser(self):
         return optax.adam(self.learning_rate)

@@ -261,6 +261,21 @@ PAGES = {
         "The figures and the timing table of MAFE, and studies beyond it.",
         {"Experiments": ["experiments.mafe"]},
     ),
+    "benchmark": Page(
+        "fairgym.benchmark",
+        "Compare learners on frozen tasks ([benchmark](../benchmark.md)); the speed of environments"
+        " is in `fairgym.bench`.",
+        {
+            "Tasks and learners": _in(
+                "benchmark", "Task task_of read_task task_names Learner learner_of learner_names"
+            ),
+            "Run": _in("benchmark", "Benchmark Stage run_benchmark Tier TIERS"),
+            "Statistics": _in(
+                "statistics.learners", "improvement_probability performance_profile front_of Front"
+            ),
+        },
+        more="benchmark",
+    ),
     "bench": Page("fairgym.bench", "Measure the speed of environments.", more="bench"),
     "environments-loan": _system("a bank with three agents", "loan"),
     "environments-loan_simple": _system("a bank in one step", "loan_simple"),
@@ -287,6 +302,7 @@ ABOUT = {
     "experiments.experiments": "Registry of experiments.",
     "experiments.Kind": 'Kind of a check: "predicted", "calibrated" or "by construction".',
     "experiments.Runs": "Finished runs of an experiment.",
+    "benchmark.TIERS": "Sizes of the benchmark by name.",
     "bench.CANDIDATES": "Smallest number of policy sets in a measurement.",
     "bench.Opponent": "A function that prepares another implementation for a workload.",
     "testing.PROPERTIES": "Names of the properties that `check_environment` checks.",

@@ -13,10 +13,10 @@ from scipy import stats
 
 from fairgym.benchmark import TIERS, learner_of, read_task, task_of
 from fairgym.benchmark.claims import checks_of
-from fairgym.benchmark.measuring import FIXED, RANDOM, measured
+from fairgym.benchmark.measuring import measured
 from fairgym.benchmark.page import write_page
 from fairgym.benchmark.scores import Results
-from fairgym.benchmark.store import write_results
+from fairgym.benchmark.store import FIXED, RANDOM, write_results
 from fairgym.benchmark.tables import records_of, tables_of
 from fairgym.cli import main
 from fairgym.fairness import Objective

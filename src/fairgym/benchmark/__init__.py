@@ -4,9 +4,9 @@ The speed of environments is measured by `fairgym.bench` instead.
 """
 
 from fairgym.benchmark.learner import Learner, learner_names, learner_of
-from fairgym.benchmark.protocol import TIERS, Tier
 from fairgym.benchmark.running import Benchmark, Stage, run_benchmark
 from fairgym.benchmark.task import Task, read_task, task_names, task_of
+from fairgym.benchmark.tiers import TIERS, Tier
 
 __all__ = [
     "TIERS",

@@ -8,9 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgym.benchmark.measuring import FIXED, RANDOM
-from fairgym.benchmark.scores import Cell, Results
-from fairgym.benchmark.tables import over_tasks, suite_name, tasks_text
+from fairgym.benchmark.scores import Cell, Results, over_tasks, suite_name, tasks_text
+from fairgym.benchmark.store import FIXED, RANDOM
 from fairgym.benchmark.task import Task
 from fairgym.report import style
 from fairgym.statistics.learners import performance_profile
@@ -140,8 +139,11 @@ def _fronts(results: Results, tasks: Sequence[Task], looks: Mapping[str, dict[st
     there = list(looks)
     rows = style.legend_rows([titles[name] for name in there] + ["fixed rules", "random policy"])
     figure, panels = style.panels(len(tasks), 2, 3.2, legend_rows=rows)
-    plain = {"color": style.BASELINE_COLOUR}
-    own = {FIXED: {**plain, "marker": "D"}, RANDOM: {**plain, "marker": "X"}}
+    plain: dict[str, Any] = {"color": style.BASELINE_COLOUR}
+    own: dict[str, dict[str, Any]] = {
+        FIXED: {**plain, "marker": "D"},
+        RANDOM: {**plain, "marker": "X"},
+    }
     for axes, task in zip(panels, tasks, strict=True):
         for name, look in {**own, **{name: looks[name] for name in there}}.items():
             cell = results.cells.get((task.name, name))

@@ -8,10 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from fairgym.benchmark.learner import Learner
-from fairgym.benchmark.protocol import Tier
-from fairgym.benchmark.store import CHOSEN, RULES, Row, text_of
+from fairgym.benchmark.store import CHOSEN, FIXED, RANDOM, RULES, Row, text_of
 from fairgym.benchmark.task import Task
+from fairgym.benchmark.tiers import Tier
 from fairgym.core import AnyPolicy
 from fairgym.fairness.measuring import measuring
 from fairgym.policies import fixed_policies, sampled
@@ -25,7 +24,6 @@ from fairgym.training.run import Run
 # Seeds 0, 1, ... have held-out episodes of their own, the same for all learners. No run has this
 # seed.
 HELD_OUT = 2**31 - 1
-FIXED, RANDOM = "fixed-rules", "random"
 
 
 def measured(
@@ -105,24 +103,22 @@ def _gaps(task: Task, found: Evaluation) -> dict[str, str]:
     }
 
 
-def row_of_run(
-    task: Task, tier: Tier, learner: Learner, labels: Mapping[str, Any], run: Run
-) -> Row:
+def row_of_run(task: Task, tier: Tier, labels: Mapping[str, Any], run: Run, *, sample: bool) -> Row:
     """Return the row of a finished run.
 
     Args:
         task: The task.
         tier: The tier.
-        learner: The learner.
-        labels: "stage", "setting", "level" and "settings" of the row.
+        labels: "algorithm", "stage", "setting", "level" and "settings" of the row.
         run: The run.
+        sample: Whether discrete actions are sampled instead of the most likely ones.
     """
-    numbers = measured(task, run.policies, run.config.seed, tier, run.env, learner.sampled)
+    numbers = measured(task, run.policies, run.config.seed, tier, run.env, sample)
     algorithm = run.job.algorithm
     steps = sum(line.get("environment_steps") or 0.0 for line in run.metrics)
     steps = steps or algorithm.num_updates * algorithm.steps_per_update(run.env)
     return {
-        **_head(task, learner.name, run.config.seed, run.provenance),
+        **_head(task, str(labels["algorithm"]), run.config.seed, run.provenance),
         **{name: str(value) for name, value in labels.items()},
         **numbers,
         "steps": text_of(float(steps)),

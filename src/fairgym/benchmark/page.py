@@ -8,9 +8,9 @@ from fairgym.benchmark import tables
 from fairgym.benchmark.claims import checks_of
 from fairgym.benchmark.figures import figures_of
 from fairgym.benchmark.presets import Tuned, settings_text, tuned_of
-from fairgym.benchmark.protocol import TIERS, Tier
-from fairgym.benchmark.scores import Interval, Results
-from fairgym.benchmark.store import Row, number_of
+from fairgym.benchmark.scores import Interval, Results, suite_name
+from fairgym.benchmark.store import FIXED, RANDOM, Row, number_of
+from fairgym.benchmark.tiers import TIERS, Tier
 from fairgym.results.numbers import number
 from fairgym.results.table import Table
 from fairgym.utils.files import make_folder, write_whole
@@ -63,7 +63,7 @@ def _stored(results: Results, rows: Sequence[Row], tier: Tier) -> str:
     """Return how much is stored, and what is missing."""
     trained = [row for row in rows if number_of(row, "steps") > 0]
     hours = sum(number_of(row, "seconds") for row in trained) / 3600.0
-    cells = sum(name not in ("fixed-rules", "random") for _, name in results.cells)
+    cells = sum(name not in (FIXED, RANDOM) for _, name in results.cells)
     planned = sum(len(task.learners) for task in results.tasks)
     versions = ", ".join(sorted({row["versions"] for row in rows}))
     text = (
@@ -131,7 +131,7 @@ def _tiers() -> str:
 def _results(results: Results) -> str:
     parts = []
     for suite, tasks in results.suites.items():
-        parts.append(f"## {tables.suite_name(suite)}")
+        parts.append(f"## {suite_name(suite)}")
         table = tables.suite_table(results, suite, tasks)
         if table is not None:
             parts += [table.markdown(), _note(table.caption)]
@@ -149,7 +149,7 @@ def _note(caption: str) -> str:
 
 
 def _picture(suite: str, kind: str) -> str:
-    alt = f"{tables.suite_name(suite)}: {kind}"
+    alt = f"{suite_name(suite)}: {kind}"
     return f"![{alt}](images/benchmark-{suite}-{kind}.png)\n\n{CAPTIONS[kind]}"
 
 

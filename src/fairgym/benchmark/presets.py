@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from fairgym.benchmark.choice import chosen, score_of
 from fairgym.benchmark.learner import Learner, learner_names, learner_of
-from fairgym.benchmark.protocol import FULL, chosen, level_text, score_of
 from fairgym.benchmark.store import (
     CHOSEN,
     FRONTIER,
     PUBLISHED,
     TUNING,
     Row,
+    level_text,
     read_results,
     stored,
 )
 from fairgym.benchmark.task import Task, task_names, task_of
+from fairgym.benchmark.tiers import FULL
 from fairgym.core import FairgymError
 from fairgym.statistics.intervals import mean_interval
 
@@ -76,7 +78,7 @@ def tuned_of(rows: Sequence[Row], task: Task, learner: Learner) -> Tuned | None:
             tried.setdefault(row["setting"], []).append(score_of(task, row))
     if not tried:
         return None
-    name, setting = chosen(task, learner, own)
+    name, setting = chosen(task, learner.name, own)
     ours = _scores(task, own, FRONTIER, name, level_text(learner.middle))
     theirs = _scores(task, own, PUBLISHED, CHOSEN, level_text(learner.middle))
     seeds = [seed for seed in ours if seed in theirs]

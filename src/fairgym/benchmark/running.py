@@ -9,17 +9,22 @@ from typing import Any
 
 from fairgym.benchmark import protocol
 from fairgym.benchmark.learner import Learner
-from fairgym.benchmark.measuring import FIXED, RANDOM, row_of_run, rows_of_rules
-from fairgym.benchmark.protocol import Planned, Tier
+from fairgym.benchmark.measuring import row_of_run, rows_of_rules
+from fairgym.benchmark.protocol import Planned
 from fairgym.benchmark.store import (
+    FIXED,
+    RANDOM,
+    TUNING,
     Row,
     key_of,
+    level_text,
     merged,
     number_of,
     read_results,
     write_results,
 )
 from fairgym.benchmark.task import Task
+from fairgym.benchmark.tiers import Tier
 from fairgym.sweeps import Engine, Entry, Failed, entries_of, run_sweep
 from fairgym.sweeps.plan import Show
 from fairgym.training.run import load
@@ -128,7 +133,7 @@ class Stage:
         if self.plan is None:
             return 0
         tier = self.benchmark.tier
-        share = tier.tuning_share if self.plan.stage == protocol.TUNING else tier.share
+        share = tier.tuning_share if self.plan.stage == TUNING else tier.share
         return round(len(self.missing()) * share * self.task.steps)
 
     def _labels(self, entry: Entry) -> dict[str, Any]:
@@ -140,7 +145,7 @@ class Stage:
             "algorithm": self.learner.name,
             "stage": self.plan.stage,
             "setting": name,
-            "level": protocol.level_text(level),
+            "level": level_text(level),
             "seed": entry.run.config.seed,
             "settings": json.dumps(self.plan.settings[name]),
         }
@@ -166,7 +171,11 @@ class Stage:
         for entry in entries:
             if entry.run.finished:
                 run = load(entry.run.folder)
-                rows.append(row_of_run(self.task, tier, self.learner, self._labels(entry), run))
+                rows.append(
+                    row_of_run(
+                        self.task, tier, self._labels(entry), run, sample=self.learner.sampled
+                    )
+                )
         benchmark.add(rows)
         return failed
 

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from fairgym.benchmark.choice import chosen
 from fairgym.benchmark.learner import Learner
-from fairgym.benchmark.measuring import FIXED, RANDOM
-from fairgym.benchmark.protocol import chosen
-from fairgym.benchmark.store import FRONTIER, RULES, Row, number_of
+from fairgym.benchmark.store import FIXED, FRONTIER, RANDOM, RULES, Row, number_of
 from fairgym.benchmark.task import SUITES, Task
+from fairgym.results.labels import title
 from fairgym.statistics import Gap, systematic_gaps
 from fairgym.statistics.comparisons import hypervolume
 from fairgym.statistics.intervals import bootstrap_interval
@@ -20,6 +20,11 @@ from fairgym.statistics.learners import Front, front_of, improvement_probability
 from fairgym.statistics.shares import share_interval
 
 FIXED_TITLE, RANDOM_TITLE = "Best fixed rule", "Random policy"
+SUITE_TITLES = {
+    "institutions": "Institutions with several agents",
+    "decisions": "Decisions about groups",
+    "memory": "Fairness that remembers",
+}
 ORIGIN = (0.0, 0.0)  # the reference in a task's box
 
 
@@ -40,12 +45,27 @@ class Interval:
     n: int
 
 
+def suite_name(suite: str) -> str:
+    """Return the title of a suite."""
+    return SUITE_TITLES.get(suite, title(suite))
+
+
+def tasks_text(number: int) -> str:
+    """Return a number of tasks as text."""
+    return f"{number} task{'s' * (number != 1)}"
+
+
 def iqm(values: Sequence[float]) -> Interval:
     """Return the interquartile mean of runs with its bootstrap interval; NaN are dropped."""
     known = np.array([x for x in values if math.isfinite(x)], np.float64)
     if not known.size:
         return Interval(math.nan, math.nan, math.nan, 0)
     return Interval(*bootstrap_interval(known), known.size)
+
+
+def over_tasks(scores: Sequence[np.ndarray]) -> Interval:
+    """Return the interquartile mean over the runs of all tasks."""
+    return Interval(*bootstrap_interval(list(scores)), sum(map(len, scores)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +211,7 @@ class Results:
         defined = {task.name: task for task in tasks}
         order = {learner.name: learner for learner in learners}
         best = {
-            (task.name, learner.name): chosen(task, learner, rows)[0]
+            (task.name, learner.name): chosen(task, learner.name, rows)[0]
             for task in tasks
             for learner in learners
         }

@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent / "results"
 LARGEST = 20_000_000  # bytes
 TUNING, FRONTIER, PUBLISHED, RULES = "tuning", "frontier", "published", "rules"
 STAGES = (TUNING, FRONTIER, PUBLISHED, RULES)
+FIXED, RANDOM = "fixed-rules", "random"  # policies without learning, in the place of learners
 CHOSEN = "published"  # name of the published setting
 # What tells rows apart; a later row with the same key replaces an earlier one.
 KEY = ("task", "fingerprint", "algorithm", "stage", "setting", "level", "seed")
@@ -52,6 +53,11 @@ def number_of(row: Row, name: str) -> float:
 def text_of(value: float | None) -> str:
     """Return a number as it is stored; "" for None and numbers that are not finite."""
     return "" if value is None or not math.isfinite(value) else f"{value:.{DIGITS}g}"
+
+
+def level_text(level: float) -> str:
+    """Return a level as it is stored."""
+    return f"{level:g}"
 
 
 def read_results(path: Path) -> list[dict[str, str]]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.benchmark.measuring import FIXED, RANDOM
 from fairgym.benchmark.scores import (
     FIXED_TITLE,
     RANDOM_TITLE,
@@ -16,19 +15,18 @@ from fairgym.benchmark.scores import (
     Point,
     Results,
     iqm,
+    over_tasks,
+    suite_name,
+    tasks_text,
 )
+from fairgym.benchmark.store import FIXED, RANDOM
 from fairgym.benchmark.task import Task
-from fairgym.results.labels import those, title
+from fairgym.results.labels import those
 from fairgym.results.numbers import Estimate, interval, number
 from fairgym.results.table import Table
 from fairgym.statistics.intervals import bootstrap_interval
 
 RIVAL = "ppo"  # of the probability of improvement: the learner without a fairness method
-SUITE_TITLES = {
-    "institutions": "Institutions with several agents",
-    "decisions": "Decisions about groups",
-    "memory": "Fairness that remembers",
-}
 TASK_HEAD = (
     *("learner", "level", "n", "reward ↑", "unfairness ↓", "published disparity", "null mean"),
     *("widest systematic gap", "p ≤ .05", "worst group", "episodes that terminate"),
@@ -45,16 +43,6 @@ def text_of(found: Interval) -> str:
     if not found.n or not math.isfinite(found.value):
         return ""
     return interval(Estimate(found.value, found.low, found.high))
-
-
-def tasks_text(number: int) -> str:
-    """Return a number of tasks as text."""
-    return f"{number} task{'s' * (number != 1)}"
-
-
-def suite_name(suite: str) -> str:
-    """Return the title of a suite."""
-    return SUITE_TITLES.get(suite, title(suite))
 
 
 def title_of(results: Results, name: str) -> str:
@@ -113,11 +101,6 @@ def suite_table(results: Results, suite: str, tasks: Sequence[Task]) -> Table | 
         " interquartile mean over runs [stratified bootstrap 95% CI]"
     )
     return _filled(Table(SUITE_HEAD, [row for _, row in rows], caption, suite_name(suite)))
-
-
-def over_tasks(scores: Sequence[np.ndarray]) -> Interval:
-    """Return the interquartile mean over the runs of all tasks."""
-    return Interval(*bootstrap_interval(list(scores)), sum(map(len, scores)))
 
 
 def above_the_rule(scores: Sequence[np.ndarray]) -> Interval:

@@ -209,11 +209,10 @@ def _check_built(task: Task, path: str | Path) -> None:
     """Raise a FairgymError unless environment, weights and disparity exist."""
     try:
         env, _ = task.world
-        parts = task.parts
-        read_objective(env.unwrapped, task.objective(0.5), {})
+        for weights in (task.reward, task.fairness, task.objective(0.5)):
+            read_objective(env.unwrapped, weights, {})
     except FairgymError as error:
         raise FairgymError(f"{path}: {error}") from error
-    assert parts
     if task.disparity and task.disparity not in env.metrics:
         raise FairgymError(f"{path}: {unknown('metric', task.disparity, env.metrics)}")
 

@@ -204,6 +204,7 @@ def test_a_learner_that_does_not_tell_its_steps_is_refused(task):
         learner_of("toy").config(task, None, 0.5, 1.0)
     assert "steps_per_update" in learner_of("toy").refusal(task)
     assert learner_of("paced:Paced").refusal(task) == ""
+    assert learner_of("fairgym.algorithms.ppo:Ppo") == learner_of("ppo")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -211,9 +211,10 @@ def learner_of(name: str) -> Learner:
     if Path(name).suffix in (".toml", ".yaml", ".yml", ".json"):
         found = read_definition(Path(name), Learner, "learner")
         return dataclasses.replace(found, algorithm=_registered(found.algorithm))
-    if ":" in name or (name in algorithms and name not in learner_names()):
+    if ":" in name or name in algorithms:
         algorithm = _registered(name)
-        return Learner(algorithm, algorithm, algorithm)
+        known = algorithm in learner_names()  # such as "fairgym.algorithms.ppo:Ppo"
+        return learner_of(algorithm) if known else Learner(algorithm, algorithm, algorithm)
     raise unknown("learner", name, learner_names())
 
 
@@ -230,8 +231,3 @@ def _registered(name: str) -> str:
             " fairgym.algorithms.algorithms.register(NAME)"
         )
     return found
-
-
-def fitting(task: Task, names: Sequence[str]) -> list[str]:
-    """Return those of the built-in learners that a task declares, in the order of their names."""
-    return [name for name in names if name in task.learners]

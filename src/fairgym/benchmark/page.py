@@ -15,7 +15,7 @@ from fairgym.results.numbers import number
 from fairgym.results.table import Table
 from fairgym.utils.files import make_folder, write_whole
 
-TEMPLATE = Path(__file__).with_name("page.md")
+TEMPLATE = Path(__file__).with_name("page.txt")
 NOTHING = "No results yet."
 CAPTIONS = {
     "scores": "Interquartile means of normalised scores over the runs of all tasks of the suite"

@@ -40,6 +40,8 @@ def write_page(results: Results, rows: Sequence[Row], tier: Tier, path: Path) ->
     Returns:
         The files, the page first.
     """
+    names = {task.name for task in results.tasks}
+    rows = [row for row in rows if row["task"] in names]
     images = path.parent / "images"
     make_folder(images)
     written = [path]
@@ -64,7 +66,7 @@ def _stored(results: Results, rows: Sequence[Row], tier: Tier) -> str:
     trained = [row for row in rows if number_of(row, "steps") > 0]
     hours = sum(number_of(row, "seconds") for row in trained) / 3600.0
     cells = sum(name not in (FIXED, RANDOM) for _, name in results.cells)
-    planned = sum(len(task.learners) for task in results.tasks)
+    planned = sum(len(task.learners) for task in results.known)
     versions = ", ".join(sorted({row["versions"] for row in rows}))
     text = (
         f"Stored results: the {tier.name} tier, {len(trained):,} runs of {cells} pairs of a learner"
@@ -89,7 +91,7 @@ def _tasks(results: Results) -> Table:
         "best fixed rule",
     )
     rows = []
-    for task in results.tasks:
+    for task in results.known:
         (low, most), (high, least) = task.reference, task.ideal
         rule = results.best_rule(task)
         rows.append(

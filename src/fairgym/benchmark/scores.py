@@ -192,12 +192,14 @@ class Results:
     """Results of learners on tasks.
 
     Attributes:
+        known: All tasks, with or without results.
         tasks: Tasks with results, in order.
         learners: Learners with results, in order.
         cells: (task, learner) -> levels; the fixed rules and the random policy among them.
         others: Number of rows of tasks with another definition, which do not count.
     """
 
+    known: Sequence[Task]
     tasks: Sequence[Task]
     learners: Sequence[Learner]
     cells: dict[tuple[str, str], Cell]
@@ -234,6 +236,7 @@ class Results:
             for (task, name), levels in found.items()
         }
         return cls(
+            tasks,
             [task for task in tasks if any(name == task.name for name, _ in cells)],
             [one for one in learners if any(name == one.name for _, name in cells)],
             cells,

@@ -13,6 +13,7 @@ import pytest
 from fairgym.algorithms import algorithms
 from fairgym.benchmark import TIERS, Benchmark, learner_of, read_task, run_benchmark
 from fairgym.benchmark import store as stores
+from fairgym.benchmark.measuring import rows_of_rules
 from fairgym.benchmark.presets import preset_of, tuned_of
 from fairgym.benchmark.running import estimated_seconds
 from fairgym.benchmark.store import merged, read_results, write_results
@@ -55,19 +56,32 @@ def bits(rows):
     return [{name: x for name, x in row.items() if name not in TIMES} for row in rows]
 
 
-def test_two_runs_of_a_cell_give_the_same_bits():
-    """Tuning of three settings with two seeds, then the chosen one at two levels."""
-    first, second = benchmark("first"), benchmark("second")
-    assert run(first)[0] and run(second)[0]
-    assert bits(first.rows) == bits(second.rows)
-    stages = [row["stage"] for row in first.rows]
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The table of a cell with tuning of three settings, trained in one go."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "two-servers-v0.toml").write_text(paced.TASK)
+    (folder / "walker.toml").write_text(paced.LEARNER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done, stages = run(benchmark())
+    assert done and stages[:3] == [
+        f"two-servers-v0{rest}"
+        for rest in (": fixed rules", ", walker: tuning", ", walker: frontier")
+    ]
+    return folder / "runs.csv"
+
+
+def test_a_cell_is_tuned_and_the_chosen_setting_is_trained_at_all_levels(finished):
+    rows, (cell,) = read_results(finished), benchmark().cells
+    stages = [row["stage"] for row in rows]
     assert stages.count("tuning") == 6 and stages.count("frontier") == 4
     assert stages.count("rules") == 4  # the random policy and a rule, with two seeds
-    assert {row["seed"] for row in first.rows if row["stage"] == "tuning"} == {"1000", "1001"}
-    tuned = tuned_of(first.rows, *first.cells[0])
+    assert {row["seed"] for row in rows if row["stage"] == "tuning"} == {"1000", "1001"}
+    tuned = tuned_of(rows, *cell)
     assert tuned is not None
     assert stages.count("published") == (2 if tuned.chosen != "published" else 0)
-    chosen = [row for row in first.rows if row["stage"] == "frontier"]
+    chosen = [row for row in rows if row["stage"] == "frontier"]
     assert {row["setting"] for row in chosen} == {tuned.chosen}
     assert all(json.loads(row["settings"]) == tuned.setting for row in chosen)
     assert {float(row["steps"]) for row in chosen} == {1_000.0}  # the whole budget
@@ -75,31 +89,9 @@ def test_two_runs_of_a_cell_give_the_same_bits():
     assert scores[tuned.chosen] == max(scores.values())
 
 
-def test_what_is_stored_is_not_trained_again(monkeypatch):
-    found = benchmark()
-    assert run(found) == (
-        True,
-        [
-            f"two-servers-v0{rest}"
-            for rest in (": fixed rules", ", walker: tuning", ", walker: frontier")
-        ]
-        + [
-            f"two-servers-v0, walker: {row['stage']}"
-            for row in found.rows
-            if row["stage"] == "published"
-        ][:1],
-    )
-    before = found.rows
-    shutil.rmtree("runs")  # another machine has the table alone
-    plan = sys.modules["fairgym.sweeps.plan"]
-    monkeypatch.setattr(plan, "train", lambda *args, **more: pytest.fail("trained"))
-    assert run(found) == (True, []) and found.rows == before
-
-
-def test_it_runs_in_pieces_to_the_same_end(monkeypatch):
+def test_two_runs_of_a_cell_give_the_same_bits_also_in_pieces(finished, monkeypatch):
     """Time is up after each stage."""
-    whole, pieces = benchmark("whole"), benchmark("pieces")
-    done = not run(whole)[0]
+    pieces, done = benchmark("pieces"), False
     for _ in range(6):
         clock = iter([0.0, 0.0, *[4000.0] * 100])
         monkeypatch.setattr("fairgym.benchmark.running.time.monotonic", lambda c=clock: next(c))
@@ -107,24 +99,32 @@ def test_it_runs_in_pieces_to_the_same_end(monkeypatch):
         assert len(stages) <= 1
         if done:
             break
-    assert done and bits(pieces.rows) == bits(whole.rows)
+    assert done and bits(pieces.rows) == bits(read_results(finished))
 
 
-def test_a_changed_task_or_setting_is_trained_anew():
-    found = benchmark()
-    run(found)
-    text = paced.LEARNER.replace("step = 0.3", "step = 0.4")
-    assert list(found.stages()) == []
+def test_what_is_stored_is_not_trained_again(finished, monkeypatch):
+    """Another machine has the table alone."""
+    shutil.copy(finished, "runs.csv")
+    plan = sys.modules["fairgym.sweeps.plan"]
+    monkeypatch.setattr(plan, "train", lambda *args, **more: pytest.fail("trained"))
+    assert run(benchmark()) == (True, [])
+    assert Path("runs.csv").read_bytes() == finished.read_bytes()
+
+
+def test_a_changed_task_or_setting_is_trained_anew(finished):
+    shutil.copy(finished, "runs.csv")
+    assert list(benchmark().stages()) == []
     Path("two-servers-v0.toml").write_text(paced.TASK.replace("steps = 1_000", "steps = 900"))
     assert next(benchmark().stages()).label == "two-servers-v0: fixed rules"
     Path("two-servers-v0.toml").write_text(paced.TASK)
-    Path("walker.toml").write_text(text.replace("low = 0.01", "low = 0.02"))
+    Path("walker.toml").write_text(paced.LEARNER.replace("low = 0.01", "low = 0.02"))
     assert next(benchmark().stages()).label == "two-servers-v0, walker: tuning"
 
 
 def test_the_time_is_estimated_from_stored_speeds():
-    """14 runs of 250 steps at most; a stored run took 2 s for 100 steps."""
+    """A stored run took 2 s for 100 steps; tuning is on a quarter of the budget."""
     found = benchmark()
+    found.add(rows_of_rules(found.cells[0][0], SMALL))
     (task, learner), *_ = found.cells
     known = [paced.row(task, learner.name, "frontier", "0.2", 0, -0.5, 0.5)]
     assert estimated_seconds(found, []) == {

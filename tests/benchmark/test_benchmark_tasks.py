@@ -70,6 +70,9 @@ def test_weights_are_those_of_the_published_frontier():
     for weight in (0.0, 0.25, 1.0):
         expected = {n: w for n, w in Objective.frontier(env, weight).weights.items() if w}
         assert task.objective(weight) == pytest.approx(expected)
+    for name in task_names():
+        if task_of(name).suite == "decisions":
+            assert task_of(name).reward == pytest.approx(task_of(name).world[0].spec.published)
     pool = task_of("lending-pool-v0")
     assert pool.objective(0.5) == dict(pool.world[0].spec.published)
 

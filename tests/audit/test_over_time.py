@@ -25,6 +25,7 @@ from fairgym.statistics.proportions import (
     ratio_interval,
 )
 from fairgym.statistics.series import spread_of
+from fairgym.statistics.survival import survival
 
 
 def made(rows=4000, periods=6, groups=3, gap=0.0, seed=0, persons=0):

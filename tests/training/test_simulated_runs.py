@@ -50,7 +50,7 @@ def test_the_learned_policies_are_the_baseline(found, finished):
 
 def test_what_is_replaced_is_told(found):
     assert [tuple(one) for one in changes(found, found.others[0])] == [
-        ("fixed", "router", "", "learned", "0.5")
+        ("fixed", "router", "", "learned", "0.5", "")
     ]
 
 

@@ -11,17 +11,13 @@ WIDE, TWO_SCREENS = 100, 98  # columns where the terminal has no width, and line
 INDENT = 30  # columns of the flags
 LINE = WIDE - 2 - INDENT  # columns of the texts
 OBJECTIVE_HELP = (
-    "What the trained agents maximise (docs/objectives.md): uniform, direct, direct-fair,"
-    " direct-fair-rate, half-direct, published, frontier:LAMBDA; own, the terms that concern each"
-    " agent; METRIC=WEIGHT,METRIC=WEIGHT; or a welfare function of what stakeholders received:"
-    " nash, max-min, gini, utilitarian, parity, alpha:ALPHA, or one of a component, such as"
-    " nash:COMPONENT. It is assessed at the end, or after steps with anytime:, periodic:STEPS: or"
-    " past-discounted:SHARE: before it."
+    "What the trained agents maximise: uniform, direct, direct-fair, direct-fair-rate, half-direct,"
+    " published, frontier:LAMBDA, own, METRIC=WEIGHT,METRIC=WEIGHT (docs/objectives.md), or a"
+    " welfare function, such as nash or periodic:12:parity (docs/fairness-over-time.md)."
 )
 MEMORY_HELP = (
-    "Memory to add to the observations: one of the environment's (see its card), or full:COMPONENT,"
-    " min:COMPONENT, recent:STEPS, past-discounted:SHARE, rate:NUMERATOR/DENOMINATOR,"
-    " automaton:rounds, automaton:differences:NUMBER, automaton:FILE.json."
+    "Memory to add to the observations: one of the environment's (see its card), or a general one,"
+    " such as past-discounted:0.9 (docs/fairness-over-time.md)."
 )
 _METAVARS = {int: "INT", float: "NUMBER", str: "NAME"}
 

@@ -47,18 +47,17 @@ class Common:
     seed: int | None = flag(None, "Random seed of the run.")
     seeds: str | None = flag(
         None,
-        "Train one run per seed, in OUT/seed-N: START:STOP, or a list such as 0,3,7.",
+        "Train one run per seed, in OUT/seed-N, such as 0:5 or 0,3,7.",
         metavar="START:STOP|N,N,...",
     )
     out: str | None = flag(
         None,
-        "Run folder (default: runs/ENVIRONMENT-ALGORITHM-OBJECTIVE, then the memory if any).",
+        "Run folder (default: runs/ENVIRONMENT-ALGORITHM-OBJECTIVE[-MEMORY]).",
         metavar="FOLDER",
     )
     preset: str = flag(
         "",
-        "Start from hyperparameters of the benchmark (docs/benchmark.md): tuned, or tuned:TASK;"
-        " flags and the file override them.",
+        "Start from the benchmark's hyperparameters: tuned, or tuned:TASK.",
         metavar="NAME",
     )
     config: str | None = flag(
@@ -69,7 +68,7 @@ class Common:
         False,
         "Replace the run in OUT. The old run is kept until the new one has finished.",
     )
-    workers: int = flag(1, "Number of processes that train several seeds in parallel.")
+    workers: int = flag(1, "Processes that train several seeds in parallel.")
     log: str | None = flag(None, LOG_HELP, metavar=LOG)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fairgym.statistics.proportions import normal_quantile
+from fairgym.statistics.proportions import Shares, rate_interval
 
 FEW = 20  # with fewer people no share is estimated
 
@@ -20,7 +20,10 @@ def survival(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the share that waits longer than 0, 1, 2, ... periods, with its limits.
 
-    The limits are those of the logarithm of the logarithm, with Greenwood's variance.
+    The limits are those of a share of independent persons, whose effective number is that of
+    Greenwood's variance (K. J. Rothman 1978, Journal of Chronic Diseases 31:557). Where the share
+    is 0 or 1, it is the number at risk over the share just before (F. J. Dorey and E. L. Korn 1987,
+    Statistics in Medicine 6:679).
 
     Args:
         wait: Periods that each person waits, to the end of the wait or of the observation.
@@ -34,12 +37,12 @@ def survival(
     events = np.bincount(wait[ended], minlength=size).astype(np.float64)
     at_risk = np.cumsum(np.bincount(wait, minlength=size)[::-1])[::-1].astype(np.float64)
     share = np.cumprod(1.0 - events / at_risk)
+    before = np.concatenate([[1.0], share[:-1]])
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events)))) / -np.log(share)
-        power = np.exp(normal_quantile(level) * spread)
-        low, high = share**power, share ** (1.0 / power)
-    inner = (share > 0.0) & (share < 1.0)
-    return share, np.where(inner, low, share), np.where(inner, high, share)
+        greenwood = np.cumsum(events / (at_risk * (at_risk - events)))
+        number = (1.0 - share) / (share * greenwood)
+        number = np.where((share > 0.0) & (share < 1.0), number, at_risk / before)
+    return share, *rate_interval(Shares(share, number), level)
 
 
 def wait_ages(horizon: int) -> np.ndarray:

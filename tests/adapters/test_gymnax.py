@@ -142,6 +142,7 @@ def test_a_failure_terminates_an_episode_and_costs_its_penalty():
         assert float(less) == pytest.approx(float(reward) - 7.0 * (number == 1), abs=1e-5)
 
 
+@pytest.mark.full
 def test_side_by_side_is_one_by_one_and_compiled_is_eager():
     env = GymnaxEnv(small("bank_loans"))
     params, keys = env.default_params, jax.random.split(KEY, 3)

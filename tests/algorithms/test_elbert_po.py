@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from fair_tasks import OFFICE, Desk, DeskState, Office
 from q_tasks import Bandit
-from tiers import in_tiers
 
 from fairgym.algorithms import algorithms, log_keys
 from fairgym.algorithms.elbert_po import soft_bias
@@ -39,7 +38,8 @@ def chances(state):
     return [float(jax.nn.softmax(actor.logits(DESK.observe(p, None)["clerk"]))[1]) for p in places]
 
 
-@pytest.mark.parametrize(("weight", "best"), in_tiers([(20.0, 0.5), (50.0, 0.2)], (20.0, 0.5)))
+@pytest.mark.full
+@pytest.mark.parametrize(("weight", "best"), [(20.0, 0.5), (50.0, 0.2)])
 def test_the_bias_comes_to_where_it_pays_no_more(weight, best):
     """An episode has 40 b / 2 points and 40 applicants: 20 b - alpha b^2 is most at 10 / alpha."""
     learner = algorithms.get("elbert-po")(**SMALL, epochs=16, bias_weight=weight)

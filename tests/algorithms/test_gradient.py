@@ -161,7 +161,7 @@ def test_every_system_can_be_learned_in(name, environment):
     assert list(some.policies(state)) == list(env.agents)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", in_tiers(SMALL, "f-mappo"))
 def test_a_bound_is_learned_by_a_multiplier(name, begun):
     _, _, _, log = begun(name)
     assert {"objective", *(f"metrics/{metric}" for metric in ENV.metrics)} <= set(log)

@@ -71,6 +71,7 @@ def test_rectified_units_are_those_of_numpy():
     np.testing.assert_allclose(actor.logits(seen), expected, rtol=1e-5)
 
 
+@pytest.mark.full
 def test_a_fixed_spread_stays():
     depot = Depot()
     objective = Objective.weighted(depot, {"unevenness": 1.0})

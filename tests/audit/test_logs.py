@@ -237,6 +237,7 @@ def beds(params):
     return env, log, *ends
 
 
+@pytest.mark.full
 def test_beds_fill_the_hospital_and_the_others_wait():
     """Where no illness ends, a bed given is a person more in hospital, by region."""
     env, log, first, last = beds({"end_base": 10.0, "end_illness_time": -100.0})

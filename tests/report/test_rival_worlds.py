@@ -70,6 +70,7 @@ def test_without_a_baseline_or_a_world_nothing_is_run(called, monkeypatch):
     assert called == []
 
 
+@pytest.mark.full
 def test_a_report_begins_with_what_turns_around(measured):
     told = dataclasses.replace(measured, turned=("It turns around.",), worlds=("In a world.",))
     assert in_short(told) == ["It turns around.", *in_short(measured)]

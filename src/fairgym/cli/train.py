@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairgym.cli.base_settings import base_settings, begun, nothing_to_resume
 from fairgym.cli.common import plain, resumable
 from fairgym.cli.help_texts import MEMORY_HELP, OBJECTIVE_HELP
 from fairgym.cli.output import LOG, LOG_HELP
 from fairgym.cli.pairs import Pairs, changed_by, describe_elements
-from fairgym.cli.parsing import Parser, add_environment, flag, flag_of, peek
-from fairgym.config.files import import_listed, read_config_file
+from fairgym.cli.parsing import Parser, add_environment, flag, flag_of
 from fairgym.config.parameters import settings_of
 from fairgym.config.plain import objective_slug, objective_text, parse_objective
 from fairgym.config.run_config import RunConfig
@@ -24,14 +24,13 @@ from fairgym.config.settings import (
     environment_settings,
     fields_of,
 )
-from fairgym.config.text import by_field, read_seeds, slug_of
+from fairgym.config.text import read_seeds, slug_of
 from fairgym.core import FairgymError, ParamInfo
 from fairgym.fairness.named_memories import short
-from fairgym.training.folder import RunFolder, run_folders
 from fairgym.training.tensorboard import also_logged, log_folder
 from fairgym.utils import make
 from fairgym.utils.files import require_path
-from fairgym.utils.registry import NO_MEMORY, environments
+from fairgym.utils.registry import NO_MEMORY
 
 PROG = "fairgym train"
 HINT = "fairgym train ENVIRONMENT [flags]"
@@ -102,7 +101,7 @@ def train(arguments: Sequence[str]) -> None:
     devices.configure()
     plan = plan_of(arguments)
     if plan.resume and not plan.overwrite and not begun(plan.out):
-        raise _nothing_to_resume(plan.out)
+        raise nothing_to_resume(plan.out)
     from fairgym.training.loop import train as train_one
     from fairgym.training.progress import shown
 
@@ -152,7 +151,7 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     """
     words = list(arguments)
     named = words.pop(0) if words and not words[0].startswith("-") else None
-    base = _base(words, named)
+    base = base_settings(words, named)
     helping = any(word in ("-h", "--help") for word in words)
     if isinstance(base.get("environment"), str):
         config, settings, about = _start(base, words, helping)
@@ -198,58 +197,6 @@ def plan_of(arguments: Sequence[str]) -> Plan:
         out = Path(given.out)
     log = log_folder(given.log)
     return Plan(config, out, seeds, given.resume, given.overwrite, given.workers, log)
-
-
-def _base(words: Sequence[str], named: str | None) -> dict[str, Any]:
-    """Return the settings of `--config` or of the resumed run, with environment and algorithm."""
-    path, out = peek(words, "--config"), peek(words, "--out")
-    base: dict[str, Any] = {}
-    if path is not None:
-        base = by_field(read_config_file(path))
-        if not isinstance(base.get("environment"), str | None):
-            raise FairgymError(f"environment must be a name, got {base['environment']!r}")
-        # modules that a run's config.json names are never imported from that run's folder
-        import_listed(base, Path(path) if "format" in base else None)
-        if base.get("environment") is not None:
-            environments.get(base["environment"])  # also where it is overridden
-    elif "--resume" in words and out is not None:
-        first = run_folders(out)[0]
-        if RunFolder(first).config.is_file():
-            base = RunFolder(first).current.read_config().config.as_json()
-            if first != Path(out):
-                base.pop("seed")
-        elif named is None:
-            raise _nothing_to_resume(out)
-    changed = named is not None and base.get("environment", named) != named
-    if changed and path is None:
-        raise FairgymError(
-            f"environment is {named!r}, but the run in {out} has {base['environment']!r};"
-            " resume needs the same configuration"
-        )
-    if named is not None:
-        base["environment"] = named
-    algorithm = peek(words, "--algorithm")
-    if algorithm is not None and path is None and base.get("algorithm", algorithm) != algorithm:
-        base[ALGORITHM] = {}
-    if algorithm is not None:
-        base["algorithm"] = algorithm
-    preset = peek(words, "--preset") or base.pop("preset", "")
-    if preset:
-        _begin_from(preset, base)
-    return base
-
-
-def _begin_from(preset: object, base: dict[str, Any]) -> None:
-    """Add the hyperparameters of a preset that the file does not set."""
-    from fairgym.benchmark.presets import preset_of
-
-    if not isinstance(preset, str):
-        raise FairgymError(f"preset must be a name, got {preset!r}")
-    environment, algorithm = base.get("environment"), base.get("algorithm", "f-macem")
-    found = preset_of(preset, str(environment), str(algorithm))
-    given = base.get(ALGORITHM, {})
-    flat = {name.replace("-", "_") for name in base}
-    base[ALGORITHM] = {n: x for n, x in found.items() if n not in flat} | dict(given)
 
 
 def _start(
@@ -343,18 +290,6 @@ def _shapes(config: RunConfig, words: Sequence[str]) -> dict[str, Any]:
     given = vars(early.read_known(words)[0])
     found = {name.removeprefix(f"{ENVIRONMENT}__"): value for name, value in given.items()}
     return {**config.environment_args, **{n: v for n, v in found.items() if v is not None}}
-
-
-def begun(out: str | Path) -> bool:
-    """Return whether a folder holds a run, or runs of several seeds."""
-    return any(RunFolder(folder).config.exists() for folder in run_folders(out))
-
-
-def _nothing_to_resume(out: str | Path) -> FairgymError:
-    return FairgymError(
-        f"{out} holds no run to resume; give the folder of one, or leave out --resume to start a"
-        " new run"
-    )
 
 
 def _again(arguments: Sequence[str], has_begun: bool) -> list[str]:

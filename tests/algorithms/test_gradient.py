@@ -170,7 +170,7 @@ def test_a_bound_is_learned_by_a_multiplier(name, begun):
     assert broken > 0 and found == pytest.approx(broken, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", in_tiers(SMALL, "f-mappo"))
 def test_a_run_that_was_cut_off_ends_like_one_that_was_not(name, tmp_path, monkeypatch):
     monkeypatch.setitem(environments._things, ENV.name, Toy)
     config = RunConfig(

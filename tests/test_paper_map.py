@@ -4,6 +4,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from paper_maps import docstring, resolved

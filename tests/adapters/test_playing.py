@@ -381,6 +381,7 @@ def test_the_cost_of_a_step_is_its_unfairness():
     adapter = GymnasiumEnv(fairgym.make("attention", horizon=8), cost="short_term")
     adapter.reset(seed=0)
     rng, sums = np.random.default_rng(0), np.zeros(5)
+    info: dict[str, Any] = {}
     for _ in range(8):
         units = rng.multinomial(6, [0.4, 0.3, 0.1, 0.1, 0.1])
         *_, info = adapter.step(units / 6)

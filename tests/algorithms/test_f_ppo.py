@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 from functools import cached_property
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -63,7 +64,7 @@ def massage_by(
     raw,
     threshold,
     log_std=NO_SPREAD,
-    closeness="density",
+    closeness: Any = "density",
 ):
     """Massaging by what the environment expects after what has happened."""
 

@@ -1,6 +1,7 @@
 """What F-MAPPO and F-MADDPG learn where the best policy is known."""
 
 import math
+from typing import Any
 
 import jax
 import pytest
@@ -14,7 +15,7 @@ from fairgym.fairness import Objective
 TOGETHER = {"vmap_size": 8}
 
 # Of F-MAPPO, where episodes are short and what is done shows at once; small networks do.
-SHORT = TOGETHER | {
+SHORT: dict[str, Any] = TOGETHER | {
     "num_steps": 50,
     "learning_rate": 5e-3,
     "gae_lambda": 0.95,

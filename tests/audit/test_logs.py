@@ -176,7 +176,9 @@ def traced(env, params, policies, key, episodes=EPISODES):
 def read_back(log, path):
     """The log written, and read as `fairgym audit FILE` reads it."""
     write_log(log, path)
-    given, _, _ = read_config(roles_beside(path))
+    beside = roles_beside(path)
+    assert beside is not None
+    given, _, _ = read_config(beside)
     return read_decisions(str(path), Roles(**given))
 
 
@@ -217,6 +219,7 @@ def test_the_audited_log_holds_the_counts_of_the_trace(case, tmp_path):
     scheme = Scheme.long_term(Full(case.chosen), Nash())
     same(scheme.of_trace(first), scheme.of_trace(jax.tree.map(lambda x: x[0], trace)))
     if case.settled is not None:
+        assert found.outcome is not None
         known = np.isfinite(found.outcome)
         told = rows_of(found, env, log, known, settled=ones, good=found.outcome == 1)
         settled = case.settled(trace).sum((0, 1))

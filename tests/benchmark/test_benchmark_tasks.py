@@ -213,7 +213,7 @@ def test_a_learner_that_does_not_tell_its_steps_is_refused(task):
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("f-mapo", "unknown learner 'f-mapo'.*did you mean 'f-mappo'"),
+        ("f-mapo", "unknown algorithm 'f-mapo'.*did you mean 'f-mappo'"),
         ("paced:Nobody", "the module 'paced' has no 'Nobody'"),
         ("nowhere:Nobody", "there is no module 'nowhere'"),
         ("paced:row", "must be registered as an algorithm"),

@@ -1,6 +1,7 @@
 """Declarations that all environments share: words, elements, features, units, the envelope."""
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -223,7 +224,7 @@ def test_moves_leave_other_columns_alone():
 @pytest.mark.parametrize("name", OWN)
 def test_every_environment_declares_what_a_log_of_decisions_has(name):
     """Columns of one number per person or place, and the roles that they have."""
-    sized = {"population": 20} if name in NAMES else {}
+    sized: dict[str, Any] = {"population": 20} if name in NAMES else {}
     env = fairgym.make(name, horizon=3, **sized)
     policies = fixed_policies(env, dict.fromkeys(env.agents, "random"))
     for decision in env.spec.decisions.values():

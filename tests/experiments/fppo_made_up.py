@@ -75,7 +75,7 @@ def system(name: str, ends: dict[str, Any]) -> dict[str, Any]:
     panels = {panel.label: panel.what for panel in found}
     courses = {}
     for label, numbers in ends.items():
-        of = dict(zip((SHORT, LONG, REWARD), numbers, strict=True))
+        of: dict[str, Any] = dict(zip((SHORT, LONG, REWARD), numbers, strict=True))
         of |= dict.fromkeys((OF_MEANS, BIAS, LATELY), numbers[0]) | {APPROVED: (0.5, 0.9)}
         courses[label] = {
             panel: course(*of[what], scale=max(1.0, abs(of[what][0]) / 100))

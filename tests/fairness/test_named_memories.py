@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -103,7 +104,7 @@ def test_a_run_keeps_the_content_of_a_file(tmp_path):
         "doughnut", {"population": 3, "horizon": 12}, memory=f"automaton:{path}", algorithm="dqn"
     )
     path.unlink()
-    env = config.build().env
+    env: Any = config.build().env
     assert short(config.memory) == "automaton:turns" and str(tmp_path) not in config.memory
     assert RunConfig.from_mapping(config.as_json()) == config
     assert env.memory.states == 3 and stored("full") == short("full") == "full"

@@ -1,6 +1,7 @@
 """Codes of observations, networks over them and tables, against plain NumPy."""
 
 import itertools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -137,7 +138,7 @@ def test_a_layer_without_inputs(init):
 
 
 def test_only_the_layers_around_a_gru_change():
-    made = {
+    made: dict[str, Any] = {
         init: RecurrentNetwork(Inputs(MIXED), OPTIONS, (4,), 6, jax.random.key(0), init)
         for init in ("uniform", "unit-rows")
     }

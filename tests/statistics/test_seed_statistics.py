@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_paired_test_is_that_of_scipy(count):
 def test_welch_test_is_that_of_scipy(ours, theirs):
     rng = np.random.default_rng(ours)
     a, b = rng.normal(0.4, 1.0, ours), rng.normal(0.0, 3.0, theirs)
-    expected = stats.ttest_ind(a, b, equal_var=False)
+    expected: Any = stats.ttest_ind(a, b, equal_var=False)
     interval = expected.confidence_interval(0.95)
     found = welch_test(a, b)
     assert found.p == pytest.approx(expected.pvalue)

@@ -41,7 +41,8 @@ class Learner:
             training, instead of the most likely ones.
         memory: Memory to observe instead of the task's; "none" for none.
         settings: Hyperparameters on all tasks.
-        published: Published hyperparameters by environment; the algorithm's defaults elsewhere.
+        published: Published hyperparameters by environment, where it does not declare them itself;
+            the algorithm's defaults elsewhere.
         space: Hyperparameters that are tuned: name -> `values`; or `low` and `high` with `log` and
             `whole`; or `factor`, the smallest and largest multiple of the published value.
     """
@@ -82,14 +83,15 @@ class Learner:
         """Return the hyperparameters in a task that differ from the algorithm's defaults.
 
         Later ones win: the task's, those of the family, the learner's own, the published ones, the
-        setting that is tried.
+        setting that is tried. Those that the environment declares
+        (`EnvironmentSpec.hyperparameters`) are defaults.
 
         Args:
             task: The task.
             setting: Tuned hyperparameters; None for the published ones.
             level: The level.
         """
-        known = {one.name: one.default for one in algorithm_settings(self.algorithm)}
+        known = self._defaults(task)
         for source in (self.settings, self.published.get(task.environment, {}), setting or {}):
             for name in source:
                 if name not in known:
@@ -100,6 +102,11 @@ class Learner:
         for name in self.scales:
             found[name] = level * found.get(name, known[name])
         return found
+
+    def _defaults(self, task: Task) -> dict[str, Any]:
+        """Return the defaults of the hyperparameters in a task's environment."""
+        env, _ = task.world
+        return {one.name: one.default for one in algorithm_settings(self.algorithm, env)}
 
     def config(
         self, task: Task, setting: Mapping[str, Any] | None, level: float, share: float
@@ -163,8 +170,7 @@ class Learner:
             return [{}]
         digest = hashlib.sha256(f"{task.name} {self.name}".encode()).digest()
         rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
-        known = {one.name: one.default for one in algorithm_settings(self.algorithm)}
-        known |= self.hyperparameters(task)
+        known = self._defaults(task) | self.hyperparameters(task)
         return [{}] + [
             {name: _drawn(rng, span, known.get(name)) for name, span in self.space.items()}
             for _ in range(number - 1)
@@ -215,7 +221,7 @@ def learner_of(name: str) -> Learner:
         algorithm = _registered(name)
         known = algorithm in learner_names()  # such as "fairgym.algorithms.ppo:Ppo"
         return learner_of(algorithm) if known else Learner(algorithm, algorithm, algorithm)
-    raise unknown("learner", name, learner_names())
+    raise unknown("algorithm", name, learner_names())
 
 
 def _registered(name: str) -> str:

@@ -235,8 +235,8 @@ def _roles_of(flags: AuditFlags) -> dict[str, Any]:
             continue
         if value is None or value == () or value is False:
             continue
-        if value == "":
-            raise FairgymError(f"{name} must be a text, got ''")
+        if isinstance(value, str) and not value.strip():
+            raise FairgymError(f"{name} must be a text, got {value!r}")
         if name in _PAIRS:
             column, values = split_pair(value)
             given |= {name: column, _PAIRS[name]: tuple(split_list(values)) if values else ()}

@@ -121,7 +121,7 @@ def _layers(model: Model, scheme: Scheme, component: Any) -> tuple[list[_Layer],
         # each pair of a history and amounts once
         distinct, of_row = np.unique(np.array(amounts, np.float32), axis=0, return_inverse=True)
         found, gains = step(history, distinct)
-        history, merged = _distinct(found, scheme.reward_like)
+        history, merged = _distinct(found)
         merged, of_row = merged[of_row.reshape(-1)], of_row.reshape(-1)
         number_of: dict[tuple[Hashable, int], int] = {}
         following = []
@@ -144,8 +144,8 @@ def _step(scheme: Scheme, component: Any) -> Any:
     def one(before: SchemeState, amounts: Array) -> tuple[SchemeState, Array]:
         after = scheme.update(before, component(amounts))
         gain = scheme.gain(before, after)
-        if scheme.reward_like:  # the sum so far does not matter for what follows
-            after = after.replace(extended=before.extended)
+        if scheme.reward_like:  # neither the sum so far nor whether there is one matters afterwards
+            after = after.replace(extended=before.extended, counts=jnp.zeros_like(after.counts))
         return after, gain
 
     def several(history: PyTree, rows: np.ndarray) -> tuple[PyTree, np.ndarray]:
@@ -162,10 +162,8 @@ def _step(scheme: Scheme, component: Any) -> Any:
     return several
 
 
-def _distinct(history: PyTree, reward_like: bool) -> tuple[PyTree, Int[np.ndarray, " rows"]]:
+def _distinct(history: PyTree) -> tuple[PyTree, Int[np.ndarray, " rows"]]:
     """Return the distinct rows of a history, and the number of each row among them."""
-    if reward_like:
-        history = history.replace(counts=np.zeros_like(history.counts))
     leaves = [np.asarray(x, np.float64).reshape(len(x), -1) for x in jax.tree.leaves(history)]
     _, first, number = np.unique(
         np.concatenate(leaves, axis=1), axis=0, return_index=True, return_inverse=True

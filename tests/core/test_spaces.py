@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 
 from fairgym.core import (
     ActionSpace,
@@ -76,6 +77,17 @@ def test_unit_numbers_are_clipped_to_the_nearest(space):
 
 
 class TestShares:
+    def test_samples_are_uniform_on_each_simplex(self):
+        """A share of k has the density of Beta(1, k - 1), and pairs that of Beta(2, k - 2)."""
+        space = Shares((("a", "b"), ("c", "d", "e", "f")))
+        keys = jax.random.split(jax.random.key(0), 5_000)
+        found = np.asarray(jax.vmap(space.sample)(keys), np.float64)
+        for place, parts in ((0, 2), (2, 4), (5, 4)):
+            assert stats.kstest(found[:, place], stats.beta(1, parts - 1).cdf).pvalue > 0.01
+        both = found[:, 2] + found[:, 3]
+        assert stats.kstest(both, stats.beta(2, 2).cdf).pvalue > 0.01
+        assert abs(stats.pearsonr(found[:, 0], found[:, 2])[0]) < 0.05  # blocks are independent
+
     space = SPACES[2]
 
     def test_blocks(self):

@@ -4,13 +4,14 @@ The vector has the features row by row, then 1 for each row that holds a person 
 others, then the context.
 """
 
+import functools
 from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fairgym.core import Entities, EntitySpace, Feature
+from fairgym.core import Entities, EntitySpace, Feature, computed_once
 
 PARTS = ("features", "present", "context")  # in the order of the vector
 
@@ -47,6 +48,8 @@ def ends_of(space: EntitySpace, *, scaled: bool = False) -> Ends:
     )
 
 
+# otherwise XLA computes a number again wherever a vector of all of them is written
+@functools.partial(computed_once, static=("space", "scaled"))
 def within_ends(observation: Entities, space: EntitySpace, *, scaled: bool) -> Entities:
     """Return an observation whose numbers lie within their declared ends.
 

@@ -80,13 +80,9 @@ class Shares(ActionSpace):
 
     def sample(self, key: PRNGKeyArray) -> Float[Array, " size"]:
         """Sample each block uniformly from its simplex (a flat Dirichlet distribution)."""
-        keys = jax.random.split(key, len(self.blocks))
-        return jnp.concatenate(
-            [
-                jax.random.dirichlet(k, jnp.ones(len(block)))
-                for k, block in zip(keys, self.blocks, strict=True)
-            ]
-        )
+        # exponential numbers over their sum; `jax.random.dirichlet` draws gamma numbers in a loop
+        numbers = jax.random.exponential(key, self.shape)
+        return jnp.concatenate([part / jnp.sum(part) for part in self.split(numbers)])
 
     def contains(self, action: Float[Array, "..."]) -> Bool[Array, ""]:
         """Return True if the shape fits, no share is negative and blocks sum to 1 (to 1e-4)."""

@@ -204,7 +204,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "cross": bool,
         "min_n": int,
         "suppress": int,
-        "profile": "name",
+        "profile": "other name",
         "fail_if": "condition",
         "level": float,
         "resamples": int,

@@ -7,15 +7,16 @@
 `PICTURES` says for every `docs/images/NAME.png` what it is drawn from. Training that is missing
 goes to `runs/pictures`, where it is reused, and resumed after a stop. Expect one to two minutes a
 seed on two quiet cores, half an hour in all from an empty folder; the gallery takes a minute, and
-so do the figures of audits.
+so do the figures of audits and of what-ifs.
 
 `docs/images/pictures.json` keeps, for every picture, a fingerprint of what it is made from and a
 hash of the numbers in it. The fingerprint covers the configuration of training and measuring, the
 environment's version, constructor and titles of measures, the algorithm's hyperparameters, the
-roles and the table of an audit, the palettes, and `DRAWING`. So `--list`, and
-`tests/tools/test_pictures.py`, find stale pictures in seconds. It does not cover source code, which
-changes daily without changing a picture: raise `DRAWING` when figures look different. The hash of
-the numbers tells, after a picture was made anew, whether only its look has changed.
+roles and the table of an audit, the command and the declared worlds of a what-if, the palettes, and
+`DRAWING`. So `--list`, and `tests/tools/test_pictures.py`, find stale pictures in seconds. It does
+not cover source code, which changes daily without changing a picture: raise `DRAWING` when figures
+look different. The hash of the numbers tells, after a picture was made anew, whether only its look
+has changed.
 """
 
 import argparse
@@ -28,12 +29,14 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import example_pages
 import jax
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,6 +48,7 @@ from fairgym.audit import Audit, Roles, audit
 from fairgym.audit.examples import PREFIX, example_config, example_table
 from fairgym.audit.figures import figures_of
 from fairgym.audit.write import read_config
+from fairgym.cli.simulate import plan_of
 from fairgym.core import Environment
 from fairgym.policies import fixed_policies
 from fairgym.report import (
@@ -61,9 +65,14 @@ from fairgym.report import (
 )
 from fairgym.report.drawn import curve, keep
 from fairgym.report.svg import png
+from fairgym.report.what_if_figures import worlds_figure
 from fairgym.results.estimates import cumulative_rates
 from fairgym.results.labels import capital, disparities, metric_labels, rate_title, words
 from fairgym.results.numbers import limits_of, people_unit
+from fairgym.results.rows import effects
+from fairgym.results.what_if import rivals
+from fairgym.training import simulate
+from fairgym.training.reforms import declared_by
 from fairgym.utils.registry import environments
 
 ROOT = Path(__file__).parents[1]
@@ -341,6 +350,50 @@ class Audited:
         return _hash([DRAWING, _looks(), dataclasses.asdict(self), roles, table])
 
 
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """Differences in rival worlds, from the page of a what-if in the gallery.
+
+    Attributes:
+        page: Name of the page, whose command is run (`example_pages.PAGES`).
+        measures: Names of the measures that are drawn, a panel each.
+    """
+
+    page: str
+    measures: tuple[str, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """What the command says after `fairgym simulate`."""
+        return shlex.split(example_pages.PAGES[self.page])[1:]
+
+    def figure(self, epochs: int = 0) -> Figure:
+        """Make the figure; nothing is trained."""
+        plan, _ = plan_of(self.words)
+        size = plan.scenarios[0].environment_args
+        env = fairgym.make(self.words[0], **size)
+        found = simulate(
+            plan.environment,
+            plan.scenarios,
+            episodes=plan.episodes,
+            seed=plan.seed,
+            reference=plan.reference,
+            worlds=list(declared_by(env).worlds.values()),
+        )
+        every = [one for one in rivals(found, effects(found)) if not one.quantity.group]
+        return worlds_figure(
+            [one for name in self.measures for one in every if one.quantity.name == name]
+        )
+
+    def fingerprint(self) -> str:
+        """Hash of what the picture is made from."""
+        env = fairgym.make(self.words[0])
+        declared = _plain(declared_by(env))
+        titles = [f"{one.title} ({one.unit})" for one in metric_labels(env)]
+        made_from = [_plain(self), self.words, env.spec.version, declared, titles]
+        return _hash([DRAWING, _looks(), *made_from])
+
+
 def roles_of(example: str) -> Roles:
     """The roles of the columns of a built-in table."""
     return Roles(**read_config(example_config(example))[0])
@@ -356,7 +409,7 @@ def _of(name: str, draw: Callable[[Measured], Figure]) -> Picture:
     return Picture(name, draw, trained=True)
 
 
-PICTURES: dict[str, Picture | Audited] = {
+PICTURES: dict[str, Picture | Audited | Asked] = {
     "readme": _of("loan", learned_lending),
     "loan-actions": _of("loan", lambda page: mean_actions(page.groups)),
     "loan-comparison": _of("loan", lambda page: metric_comparison(page.shown, page.env)),
@@ -378,6 +431,7 @@ PICTURES: dict[str, Picture | Audited] = {
     "audit-arrests-rates": Audited("arrests", "rates"),
     "audit-hmda": Audited("hmda", "accounted", {"method": "regression"}),
     "audit-resume-names": Audited("resume-names", "gaps"),
+    "what-if-relief": Asked("what-if-relief", ("profit", "default_rate")),
 }
 PICTURES |= {
     f"gallery-{name}": Picture(name, functools.partial(small_episode, name)) for name in GALLERY

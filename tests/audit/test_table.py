@@ -152,6 +152,32 @@ def test_values_that_stand_for_an_unknown_group():
     assert "two or more groups, got only 'm'" in refusal(table, unknown=("not stated", "F"))
 
 
+def test_a_value_for_an_unknown_group_must_occur():
+    table: dict[str, Any] = {"ok": ["yes", "no"] * 3}
+    table["sex"] = ["f", "m", "Not stated", "f", "m", "N/A"]
+    table["age"] = [9.0, 30.0, 40.0, 30.0, 40.0, 40.0]
+    assert refusal(table, unknown=("not stated", "Not statd")) == (
+        "unknown must name values of the groups, got 'Not statd', which does not occur in the"
+        " column 'sex'; it has: Not stated, f, m"
+    )
+    both = ("sex", "age")
+    assert refusal(table, unknown=("Not statd",), groups=both) == (
+        "unknown must name values of the groups, got 'Not statd', which occurs in none of the"
+        " columns 'sex', 'age'; did you mean 'Not stated'?"
+    )
+    # A value of one column, written as a number, and one that always stands for an empty cell.
+    found = read(table, unknown=("Not stated", "9.0", "n/a"), groups=both)
+    assert found.groupings["age"].codes.tolist() == [-1, 0, 1, 0, 1, 1]
+    assert found.groupings["sex"].codes.tolist() == [0, 1, -1, 0, 1, -1]
+    roles = Roles(decision="ok", groups=("sex",), unknown=("Not stated", "Declined"))
+    assert read_decisions(table, roles, absent_ok=True).groupings["sex"].names == ("f", "m")
+
+
+def test_many_values_are_not_all_listed():
+    table = {"ok": ["yes", "no"] * 10, "area": [f"area {n:02d}" for n in range(20)]}
+    assert refusal(table, unknown=("zone",), groups=("area",)).endswith("area 11 and 8 more")
+
+
 @pytest.mark.parametrize(
     "values, expected",
     [

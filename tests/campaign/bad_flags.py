@@ -84,7 +84,7 @@ WRONG = {
     "point": ["", "1", "1,", "a,b", "1,nan", "inf,1", "1,2,3", "1;2", LONG, f"{DIGITS},1"],
     "column": ["nope", " ", "é", "a\0b", "\x1b[31mred", LONG, "../x", "a,b"],
     "condition": ["nope", "", " ", "ratio", "ratio<", "ratio<x", "1<ratio", "é", LONG],
-    "values": ["", ",", "a,,b", " ", ",nope"],
+    "values": ["", ",", "a,,b", " ", ",nope", "nope", "é", "\x1b[31mred", LONG],
     "log": ["", "nope", "tensorboard", "tensorboard:", "tensorboard:a\0b", "csv:runs", LONG],
     "shard": ["", "3", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/0", f"1/{DIGITS}x"],
 }
@@ -204,7 +204,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "cross": bool,
         "min_n": int,
         "suppress": int,
-        "profile": "name",
+        "profile": "other name",
         "fail_if": "condition",
         "level": float,
         "resamples": int,

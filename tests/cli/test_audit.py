@@ -130,6 +130,14 @@ def test_a_built_in_map_names_the_columns_of_a_public_data_set(here, capsys):
     assert "2013-01 to 2013-02" in told and "By race, Black has 50.0% favourable" in told
 
 
+def test_a_file_of_roles_may_name_unknown_values_that_a_table_lacks(here, capsys):
+    text = 'decision = "ok"\ngroups = ["sex", "race"]\nunknown = ["c", "Declined"]\n'
+    Path("roles.toml").write_text(text)
+    assert main("audit log.csv --config roles.toml".split()) == 0
+    assert "left out by race, which is unknown" in capsys.readouterr().out
+    assert main("audit log.csv --config roles.toml --unknown Declined".split()) == 2
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
@@ -149,6 +157,15 @@ def test_a_built_in_map_names_the_columns_of_a_public_data_set(here, capsys):
         ("audit log.csv --decision ok --group sex --csv x.txt", "csv must be a file that ends in"),
         ("audit log.csv --decision= --group sex", "decision must be a text, got ''"),
         ("audit log.csv --decision ok --group sex --reference woman", "unknown reference 'woman'"),
+        (
+            "audit log.csv --decision ok --group race --unknown c,x --out new",
+            "unknown must name values of the groups, got 'x', which does not occur in the column"
+            " 'race'; it has: a, b, c",
+        ),
+        (
+            "audit log.csv --decision ok --group sex --group race --unknown x",
+            "got 'x', which occurs in none of the columns 'sex', 'race'",
+        ),
         ("audit --config none.toml", "none.toml cannot be read"),
     ],
 )

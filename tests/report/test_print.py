@@ -10,8 +10,10 @@ import subprocess
 
 import pytest
 
+from fairgym.report.one_file import sortable, whole_page
 from fairgym.report.svg import variables
 from fairgym.report.template import MOST_COLUMNS, PAGE, estimate_cell, table
+from fairgym.results.table import Table
 
 POLICIES = ["uniform", "direct, deposit rate 0.02", "half direct", "random", "high salary", "none"]
 REGIONS = ["New England", "Middle Atlantic", "East North Central", "West North Central"]
@@ -102,6 +104,13 @@ def test_an_estimate_breaks_before_its_interval():
     assert estimate_cell("<1") == "&lt;1"
 
 
+def test_a_long_text_keeps_some_width_on_a_small_screen():
+    long = "Beds per region at the start, the average over regions."
+    text = sortable(Table(["setting", "to", "what it is"], [[long, NUMBERS[2], long]]))
+    assert text.count("prose") == 1 and f'<td><span class="prose">{long}</span></td>' in text
+    assert rules()["screen", ".prose", "min-width"] == "12rem"
+
+
 # ---------------------------------------------------------------- style
 
 
@@ -142,7 +151,8 @@ def test_print_breaks_pages_between_rows_and_figures_and_hides_nothing():
     assert css["print", "h2", "break-after"] == "avoid"
     assert ("print", "figure svg", "max-height") in css
     hidden = {key[1] for key, value in css.items() if key[2] == "display" and value == "none"}
-    assert hidden == {".numbers"}, "a figure's numbers and code are for the screen"
+    screen = {".numbers", "#save", ".cells input"}
+    assert hidden == screen, "a figure's numbers and code, a button and sliders are for the screen"
     assert css["print", "details::details-content", "content-visibility"] == "visible", "unfolded"
 
 
@@ -184,18 +194,39 @@ def test_everything_lies_within_the_sheet(sheet, tmp_path):
     assert json.loads(html.unescape(found[0])) == []
 
 
-@needs_browser
-@pytest.mark.full
-@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext on this machine")
-def test_the_pdf_has_every_column(tmp_path):
-    path, pdf = tmp_path / "page.html", tmp_path / "page.pdf"
-    path.write_text(page(), encoding="utf-8")
+def pdf_text(text, folder, *flags):
+    """What pdftotext finds in a page as PDF."""
+    path, pdf = folder / "page.html", folder / "page.pdf"
+    path.write_text(text, encoding="utf-8")
     browse("--no-pdf-header-footer", f"--print-to-pdf={pdf}", path.as_uri())
-    done = subprocess.run(
-        ["pdftotext", "-bbox", pdf, "-"], capture_output=True, text=True, check=True
-    )
-    (width,) = {float(x) for x in re.findall(r'<page width="([\d.]+)"', done.stdout)}
-    words = re.findall(r'xMax="([\d.]+)" yMax="[\d.]+">(.*?)</word>', done.stdout)
+    call = ["pdftotext", *flags, pdf, "-"]
+    return subprocess.run(call, capture_output=True, text=True, check=True).stdout
+
+
+needs_pdftotext = pytest.mark.skipif(
+    shutil.which("pdftotext") is None, reason="no pdftotext on this machine"
+)
+
+
+@needs_browser
+@needs_pdftotext
+@pytest.mark.full
+def test_a_table_that_the_script_sorts_repeats_its_heading_on_every_sheet(tmp_path):
+    rows = [[f"row {number}", "1"] for number in range(200)]
+    text = whole_page("data", "Title", [sortable(Table(["name", "number"], rows))], {}, {})
+    sheets = pdf_text(text, tmp_path, "-layout").split("\f")[:-1]
+    assert len(sheets) > 3
+    for sheet in sheets:
+        assert re.search(r"^\s*name\s+number$", sheet, re.MULTILINE), sheet
+
+
+@needs_browser
+@needs_pdftotext
+@pytest.mark.full
+def test_the_pdf_has_every_column(tmp_path):
+    found = pdf_text(page(), tmp_path, "-bbox")
+    (width,) = {float(x) for x in re.findall(r'<page width="([\d.]+)"', found)}
+    words = re.findall(r'xMax="([\d.]+)" yMax="[\d.]+">(.*?)</word>', found)
     assert all(float(right) < width for right, _ in words)
     printed = collections.Counter(html.unescape(word) for _, word in words)
     shown = [row for part in cells_of(page()) for row in part]

@@ -46,6 +46,17 @@ def test_a_picture_of_learned_policies_follows_their_configuration(monkeypatch):
     assert pictures.PICTURES["loan-actions"].fingerprint() != now
 
 
+def test_a_picture_of_a_what_if_follows_the_command_of_its_page(monkeypatch):
+    picture = pictures.PICTURES["what-if-relief"]
+    assert isinstance(picture, pictures.Asked) and "what-if-relief" not in pictures.stale()
+    now = picture.fingerprint()
+    longer = {picture.page: f"{pictures.example_pages.PAGES[picture.page]} --seed 1"}
+    monkeypatch.setattr(pictures.example_pages, "PAGES", longer)
+    assert picture.fingerprint() != now
+    gallery = (pictures.ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    assert "(images/what-if-relief.png)](examples/what-if-relief.html)" in gallery
+
+
 @pytest.mark.full
 def test_a_picture_is_made_and_stamped(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(pictures, "IMAGES", tmp_path)

@@ -29,19 +29,20 @@ CHAPTERS: Sequence[Chapter] = (
 )
 
 
-def audit(table: object, roles: Roles) -> Audit:
+def audit(table: object, roles: Roles, *, absent_ok: bool = False) -> Audit:
     """Audit a table of logged decisions.
 
     Args:
         table: As for `read_decisions`.
         roles: Which column plays which role, and the settings.
+        absent_ok: As for `read_decisions`.
 
     Raises:
         FairgymError: The table cannot be read or has bad values, or a role has no column.
     """
     roles = with_profile(roles)
     read_condition(roles.fail_if)
-    decisions = read_decisions(table, roles)
+    decisions = read_decisions(table, roles, absent_ok=absent_ok)
     parts = tuple(part for chapter in CHAPTERS for part in chapter(decisions, roles))
     limits = dict.fromkeys(text for part in parts for text in part.limits)
     findings = dict.fromkeys(text for part in parts for text in part.findings)

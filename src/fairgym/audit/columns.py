@@ -44,7 +44,7 @@ class Codes:
 
     def without(self, names: Sequence[str]) -> "Codes":
         """Return the codes with some names as unknown; capital letters make no difference."""
-        gone = {name.strip().casefold() for name in names}
+        gone = {_text(name).casefold() for name in names}
         keep = np.array([name.casefold() not in gone for name in self.names] + [False])
         return Codes(np.where(keep[self.codes], self.codes, np.int32(-1)), self.names)
 
@@ -121,8 +121,7 @@ def truths_of(
         FairgymError: A value does not occur, or it is not said which values count 1.
     """
     given = texts(column)
-    told = ", ".join(sorted(given.names)[:MOST_LISTED])
-    told += f" and {len(given.names) - MOST_LISTED} more" * (len(given.names) > MOST_LISTED)
+    told = first_of(sorted(given.names))
     if not good:
         if not {text.lower() for text in given.names} <= {*TRUE, *FALSE}:
             raise FairgymError(
@@ -146,6 +145,18 @@ def truths_of(
     ones, zeros = {found(one, role) for one in good}, {found(one, f"un{role}") for one in bad}
     values = [1.0 if t in ones else 0.0 if not zeros or t in zeros else np.nan for t in given.names]
     return _taken(np.array([*values, np.nan]), given.codes)
+
+
+def occurs(value: str, names: Sequence[str]) -> bool:
+    """Return whether a value is one of the names, or stands for an empty cell, in any case."""
+    text = _text(value)
+    return _is_missing(text) or text.casefold() in {name.casefold() for name in names}
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first names in a row, and how many more there are."""
+    more = len(names) - MOST_LISTED
+    return ", ".join(names[:MOST_LISTED]) + f" and {more} more" * (more > 0)
 
 
 def ids_of(column: Any) -> np.ndarray:

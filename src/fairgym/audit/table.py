@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ from fairgym.audit.columns import (
     MISSING,
     Codes,
     crossed,
+    first_of,
     ids_of,
     legit_of,
     names_of,
     numbers_of,
+    occurs,
     periods_of,
     texts,
     truths_of,
@@ -24,6 +26,7 @@ from fairgym.audit.reading import read_table
 from fairgym.audit.roles import Roles
 from fairgym.core import FairgymError
 from fairgym.fairness.dates import iso_dates
+from fairgym.utils.changes import did_you_mean
 
 MOST_GROUPS = 200  # of a column
 MOST_PERIODS = 5000
@@ -117,13 +120,15 @@ def _rows_of(value: Any, rows: np.ndarray) -> Any:
     return value
 
 
-def read_decisions(table: object, roles: Roles) -> Decisions:
+def read_decisions(table: object, roles: Roles, *, absent_ok: bool = False) -> Decisions:
     """Return the decisions of a table, after checking every row.
 
     Args:
         table: Path of a CSV or parquet file, "example:NAME" for a built-in table, a data frame of
             pandas, polars or pyarrow, or a dictionary of columns.
         roles: Which column plays which role.
+        absent_ok: Whether values of `roles.unknown` may be absent from the table. Roles that are
+            kept for several tables may list more than one table has.
 
     Raises:
         FairgymError: The file cannot be read, a column is missing, or a value is of another kind;
@@ -145,10 +150,13 @@ def read_decisions(table: object, roles: Roles) -> Decisions:
     )
     kept, dropped = _kept(decision, found[roles.decision], roles)
     rows = np.flatnonzero(kept)
+    named_groups = {name: names_of(found[name]) for name in roles.groups}
     groupings = {
-        name: _groups(names_of(found[name]).without(roles.unknown).kept(rows), name)
-        for name in roles.groups
+        name: _groups(codes.without(roles.unknown).kept(rows), name)
+        for name, codes in named_groups.items()
     }
+    if not absent_ok:
+        _require_there(roles.unknown, {name: one.names for name, one in named_groups.items()})
     if roles.crossed:
         groupings[roles.crossed] = crossed(list(groupings.values()))
     legit = {name: legit_of(found[name], name) for name in roles.legit}
@@ -208,6 +216,26 @@ def _groups(codes: Codes, name: str) -> Codes:
         only = f"only {codes.names[0]!r}" if count else "empty cells only"
         raise FairgymError(f"the column {name!r} must have two or more groups, got {only}")
     return codes
+
+
+def _require_there(values: Sequence[str], names: Mapping[str, Sequence[str]]) -> None:
+    """Raise a FairgymError unless each value for an unknown group occurs in a column of groups.
+
+    Args:
+        values: The values.
+        names: Column -> its values, without empty cells.
+    """
+    every = list(dict.fromkeys(name for own in names.values() for name in own))
+    for value in values:
+        if occurs(value, every):
+            continue
+        if len(names) > 1:
+            where = f"which occurs in none of the columns {', '.join(map(repr, names))}"
+            told = did_you_mean(value, every)
+        else:
+            where = f"which does not occur in the column {next(iter(names))!r}"
+            told = f"; it has: {first_of(every)}"
+        raise FairgymError(f"unknown must name values of the groups, got {value!r}, {where}{told}")
 
 
 def _periods(column: object, rows: np.ndarray, roles: Roles) -> Codes:

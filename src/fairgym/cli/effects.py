@@ -179,7 +179,7 @@ def _print_effects(simulation: Simulation, found: Sequence[Row]) -> None:
         ]
         show(Table([*table.head[:2], *names], cells, table.caption, title), WIDTH)
     if same:
-        line(f"No difference at all: {', '.join(same)}.")
+        line(f"No difference at all: {'; '.join(same)}.")
     show_undefined(told, simulation.episodes)
 
 

@@ -20,6 +20,7 @@ from fairgym.results.table import Table, plain
 SCRIPT = Path(__file__).with_name("page.js")
 MOST_OPEN = 30  # rows of a table that is not folded
 MOST_ROWS = 500  # rows of a table; its CSV file has all
+LONG_TEXT = 30  # characters of a text that would become a column of single words
 
 
 def whole_page(
@@ -86,12 +87,22 @@ def sortable(shown: Table, *, headings: int = 1, count: int | None = None) -> st
         count: Number of rows that the fold tells; by default that of the table.
     """
     head = [escaped(name) for name in shown.head]
-    rows = [[estimate_cell(cell) for cell in row] for row in shown.rows[:MOST_ROWS]]
+    rows = [
+        [*map(estimate_cell, row[:headings]), *map(_cell, row[headings:])]
+        for row in shown.rows[:MOST_ROWS]
+    ]
     text = table(head, rows, "results sortable", headings=headings)
     if len(shown.rows) > MOST_ROWS:
         text += noted(f"The first {MOST_ROWS} of {len(shown.rows):,} rows; the CSV file has all.")
     count = len(shown.rows) if count is None else count
     return fold(f"All {count:,} rows", text) if count > MOST_OPEN else text
+
+
+def _cell(text: str) -> str:
+    """Return an estimate or a text as a cell; a long text keeps some width on a small screen."""
+    cell = estimate_cell(text)
+    long = len(text) > LONG_TEXT and cell == escaped(text)
+    return f'<span class="prose">{cell}</span>' if long else cell
 
 
 def csv_line(name: str, rows: Sequence[Mapping[str, object]]) -> str:

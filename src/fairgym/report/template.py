@@ -82,6 +82,7 @@ svg text {{ font-family: system-ui, sans-serif !important; }}
   .groups tbody th {{ min-width: 9rem; }}
   .wrap {{ display: inline-block; min-width: 6.4rem; max-width: 11rem; }}
   .whole {{ white-space: nowrap; }}
+  .prose {{ display: inline-block; min-width: 12rem; }}
 }}
 @media screen and (max-width: 40rem) {{
   th, td {{ padding-right: 0.8rem; }}
@@ -91,7 +92,7 @@ svg text {{ font-family: system-ui, sans-serif !important; }}
   @page {{ margin: 12mm; }}
   :root {{ font-size: 9.5pt; }}
   body {{ font-size: 1rem; max-width: none; margin: 0; padding: 0; }}
-  h2, h3 {{ break-after: avoid; }}
+  h2, h3, .note, summary {{ break-after: avoid; }}
   p, li, figcaption {{ max-width: none; }}
   .part {{ break-after: avoid; }}
   pre {{ white-space: pre-wrap; overflow-wrap: anywhere; }}
@@ -105,7 +106,9 @@ svg text {{ font-family: system-ui, sans-serif !important; }}
   thead th:first-child {{ width: 20%; }}
   .groups thead th:nth-child(2) {{ width: 14%; }}
   details::details-content {{ content-visibility: visible; }}
-  .numbers {{ display: none; }}  /* a figure's numbers are for the screen */
+  /* A button is a box, which is left out where a heading is repeated on the next page. */
+  thead button {{ display: contents; }}
+  .numbers, #save, .cells input {{ display: none; }}  /* these are for the screen */
 }}
 </style>
 </head>

@@ -149,7 +149,7 @@ def _who(found: WhatIf, one: Built, place: str, own: Sequence[Record]) -> str:
     effects = [row for row in own if row["kind"] in ("measure", "rate", "count", "end")]
     note = noted(f"{capital(table.caption)}.")
     if same:
-        note += noted(f"No difference at all: {', '.join(same)}.")
+        note += noted(f"No difference at all: {'; '.join(same)}.")
     parts.append(f"<h3>Every effect, by group</h3>{note}{sortable(shown)}")
     return "\n".join([*parts, csv_line(f"effects-{place}", effects)])
 

@@ -65,12 +65,13 @@ def changes_table(simulation: Simulation, meaning: bool = False) -> Table:
     """
     each = [(one, changes(simulation, one)) for one in simulation.others]
     meaning = meaning and any(x.about for _, found in each for x in found)
-    head = ["scenario", "setting", "reference", "changed to", "unit"]
-    head += ["what it is"] * meaning
+    units = any(x.unit for _, found in each for x in found)
+    head = ["scenario", "setting", "reference", "changed to"]
+    head += ["unit"] * units + ["what it is"] * meaning
     rows = []
     for one, found in each:
         cells = [
-            [x.what, value_text(x.old), value_text(x.new), x.unit, *[x.about] * meaning]
+            [x.what, value_text(x.old), value_text(x.new), *[x.unit] * units, *[x.about] * meaning]
             for x in found
         ]
         for position, row in enumerate(cells or [["nothing", *[""] * (len(head) - 2)]]):

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 
+from fairgym.config.differences import small
 from fairgym.results.numbers import difference_text, interval, number
 from fairgym.results.rows import Row
 from fairgym.results.table import Table
@@ -31,7 +32,7 @@ def effects_table(
     for (head, _), several in itertools.groupby(found, key=_block):
         several = list(several)
         if all(row.unchanged for row in several):
-            same.append(several[0].quantity.title)
+            same.append(small(several[0].quantity.title))
             continue
         if head != kind:
             lines.append([HEADS[head]])

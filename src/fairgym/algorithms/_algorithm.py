@@ -87,9 +87,12 @@ class Algorithm(Protocol[StateT]):
         extended_by: Hyperparameter that sets `num_updates` and does not change any update, so that
             a larger value extends a finished run ("epochs"). Empty if there is none, for example
             because the learning rate is annealed over the whole run.
+        constants: Real hyperparameters that decide which operations an update has, so that it is
+            compiled for each of their values. All others share a program.
     """
 
     extended_by: ClassVar[str] = ""
+    constants: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Raise a FairgymError unless every hyperparameter is in the range given by `param`."""

@@ -173,7 +173,7 @@ def raised_multipliers(
     objectives: Sequence[tuple[str, Objective]],
     multipliers: Sequence[Float[Array, "..."]],
     totals: Components,
-    rate: float,
+    rate: float | Float[Array, ""],
 ) -> tuple[Float[Array, "..."], ...]:
     """Return the updated multipliers of bounded objectives, per agent.
 

@@ -23,6 +23,7 @@ from fairgym.algorithms._algorithm import (
     Epochs,
     TrainState,
 )
+from fairgym.algorithms._compiled import compiled
 from fairgym.algorithms._episodes import (
     log_episodes,
     log_multipliers,
@@ -75,7 +76,7 @@ class GradientState(TrainState):
         actions: Mapping[str, Array],
         hidden: PyTree,
         key: PRNGKeyArray,
-        failure_penalty: float,
+        failure_penalty: float | Float[Array, ""],
     ) -> tuple[RolloutState, StepOutcome, Float[Array, " agents"]]:
         """Step one environment and start a new episode if this one ends.
 
@@ -103,8 +104,7 @@ class GradientState(TrainState):
         )
         scheme_states, hidden = where(end.done, first, (tuple(after for after, _ in steps), hidden))
         rewards = jnp.stack([reward for _, reward in steps])
-        if failure_penalty:
-            rewards -= failure_penalty * end.terminated
+        rewards -= failure_penalty * end.terminated
         return RolloutState(state, scheme_states, hidden), end, rewards
 
 
@@ -224,7 +224,7 @@ class GradientLearner(Epochs[StateT]):
 
     # ---------------------------------------------------------------- epochs
 
-    @eqx.filter_jit
+    @compiled
     def _epoch(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
         key, next_key = state.next_key()
         round_key, mean_key = jax.random.split(key)

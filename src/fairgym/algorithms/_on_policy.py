@@ -101,8 +101,8 @@ def generalised_advantages(
     next_values: Float[Array, "steps agents"],
     last: Float[Array, " steps"],
     done: Float[Array, " steps"],
-    gamma: float | Float[Array, " agents"],
-    gae_lambda: float,
+    gamma: float | Float[Array, ""] | Float[Array, " agents"],
+    gae_lambda: float | Float[Array, ""],
 ) -> Float[Array, "steps agents"]:
     """Return generalised advantage estimates (Schulman et al. 2016, equation 16).
 

@@ -13,7 +13,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -25,6 +24,7 @@ from fairgym.algorithms._algorithm import (
     Epochs,
     TrainState,
 )
+from fairgym.algorithms._compiled import compiled
 from fairgym.algorithms._episodes import log_episodes
 from fairgym.algorithms._experiences import (
     LARGEST_OFFSET,
@@ -227,7 +227,7 @@ class QLearner(Epochs[StateT]):
 
     # ---------------------------------------------------------------- epochs
 
-    @eqx.filter_jit
+    @compiled
     def _epoch(self, state: StateT) -> tuple[StateT, dict[str, Array]]:
         key, next_key = state.next_key()
         rounds, steps = self._rounds(state.env)

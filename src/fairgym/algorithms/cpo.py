@@ -6,7 +6,6 @@ conjugate gradients instead of the inverse Fisher matrix, and a backtracking lin
 """
 
 import dataclasses
-import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -35,7 +34,7 @@ def constrained_step(
     cost_gradient: Float[Array, " numbers"],
     excess: Float[Array, ""],
     solve: Callable[[Array], Array],
-    radius: float,
+    radius: float | Float[Array, ""],
 ) -> Float[Array, " numbers"]:
     """Return the x that maximises g.x subject to c + b.x <= 0 and x.Hx / 2 <= delta (equation 11).
 
@@ -196,7 +195,7 @@ class Cpo(FairnessMeasures, Ppo):
         fine = jax.lax.map(accepted, sizes)
         size = jnp.where(jnp.any(fine), sizes[jnp.argmax(fine)], 0.0)
         arrays, log_std = restored(start + size * step)
-        log_std = jnp.minimum(log_std, math.log(self.max_std))
+        log_std = jnp.minimum(log_std, jnp.log(self.max_std))
         trainable = eqx.tree_at(lambda nets: nets.actors[agent], state.trainable, arrays)
         state = state.replace(trainable=trainable, log_std={agent: log_std})
         apart, (network, after) = divergence(start + size * step), policy(start + size * step)

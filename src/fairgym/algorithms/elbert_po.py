@@ -19,7 +19,7 @@ from fairgym.fairness import Disparity, Rate
 BENEFIT, DEMAND = "benefit", "demand"
 
 
-def soft_bias(rates: Float[Array, " groups"], beta: float) -> Float[Array, ""]:
+def soft_bias(rates: Float[Array, " groups"], beta: float | Float[Array, ""]) -> Float[Array, ""]:
     """Return the largest minus the smallest rate, smoothed for more than two groups (section 4.2).
 
     Args:

@@ -32,6 +32,7 @@ from fairgym.algorithms._algorithm import (
     TrainState,
     algorithms,
 )
+from fairgym.algorithms._compiled import compiled
 from fairgym.algorithms._episodes import (
     log_episodes,
     log_metrics,
@@ -67,6 +68,7 @@ class FMacemState(TrainState):
 class FMacem(Epochs[FMacemState]):
     """Hyperparameters of F-MACEM (MAFE, algorithm 1); defaults are those of MAFE, table 8."""
 
+    constants = ("elite_share", "discount")
     epochs: int = param(40, "Epochs; each updates the distribution once (table 8: 40).", low=1)
     episodes_per_epoch: int = param(
         100,
@@ -147,7 +149,7 @@ class FMacem(Epochs[FMacemState]):
         """Run one epoch: sample, run, rank, fit, and evaluate the new mean."""
         return self._epoch(replicated(state))
 
-    @eqx.filter_jit
+    @compiled
     def _epoch(self, state: FMacemState) -> tuple[FMacemState, dict[str, Array]]:
         key, next_key = state.next_key()
         sample_key, episode_key, mean_key = jax.random.split(key, 3)

@@ -102,7 +102,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         """Capacity of the replay buffer in steps per env: whole rounds."""
         return self.buffer_size // (self.num_envs * self.num_steps) * self.num_steps
 
-    def _optimiser(self, rate: float) -> PyTree:
+    def _optimiser(self, rate: float | Float[Array, ""]) -> PyTree:
         return optax.chain(optax.clip_by_global_norm(self.max_grad_norm), optax.adam(rate))
 
     @property
@@ -221,7 +221,7 @@ class FMaddpg(GradientLearner[FMaddpgState]):
         rewards = jnp.where(filled, state.buffer.rows.rewards, 0.0)
         mean = jnp.sum(rewards, (0, 1)) / steps
         square = jnp.sum(rewards**2, (0, 1)) / steps
-        reach = min(state.env.horizon, 1.0 / max(1.0 - self.gamma, 1e-6))
+        reach = jnp.minimum(state.env.horizon, 1.0 / jnp.maximum(1.0 - self.gamma, 1e-6))
         return jnp.sqrt(jnp.maximum(square - mean**2, 1e-8) * reach)
 
     def _descend(

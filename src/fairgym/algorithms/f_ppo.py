@@ -114,7 +114,7 @@ class FPpo(FairnessMeasures, Ppo):
         since = jnp.maximum(rounds - self.threshold_start, 0).astype(jnp.float32)
         rate = self.threshold_rate
         # a rate of 0 gives the full threshold at once: 0^0 would be 1
-        power = jnp.float32(rate) ** since if rate else jnp.float32(0.0)
+        power = jnp.where(rate > 0.0, jnp.float32(rate) ** since, 0.0)
         if self.threshold_schedule == "saturating":
             risen = self.threshold * (1.0 - power)
         else:

@@ -13,7 +13,6 @@ logits, or samples one of its options (`fairgym.policies.exploration`). Fair lea
 
 import dataclasses
 import functools
-import math
 from typing import Any
 
 import equinox as eqx
@@ -289,7 +288,7 @@ class Ppo(PpoSettings, GradientLearner[PpoState]):
             (trainable, log_std), optimiser = apply_gradients(
                 self._optimiser, gradient, optimiser, (trainable, log_std)
             )
-            log_std = jax.tree.map(lambda x: jnp.minimum(x, math.log(self.max_std)), log_std)
+            log_std = jax.tree.map(lambda x: jnp.minimum(x, jnp.log(self.max_std)), log_std)
             if not self.learn_std:
                 log_std = carry[1]
             return (trainable, log_std, optimiser), losses

@@ -47,6 +47,8 @@ class TabularQ(QLearner[TabularQState]):
     included, Q converges to the optimal values (theorem 5.7; `learning_rate_power`).
     """
 
+    constants = ("learning_rate_power",)
+
     name: ClassVar[str] = "tabular-q"
 
     learning_rate: float = param(

@@ -301,7 +301,7 @@ class Objective:
         self,
         multipliers: Float[Array, " bounds"],
         excess: Float[Array, " bounds"],
-        rate: float,
+        rate: float | Float[Array, ""],
     ) -> Float[Array, " bounds"]:
         """Return max(0, multiplier + rate * excess) per bound (projected dual ascent)."""
         return jnp.maximum(multipliers + rate * excess, 0.0)

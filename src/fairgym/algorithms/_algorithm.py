@@ -280,6 +280,8 @@ def objectives_of(
 ) -> tuple[tuple[str, Objective], ...]:
     """Return pairs (agent, objective) of the trained agents, in acting order.
 
+    Equal objectives are one object.
+
     Args:
         env: The environment.
         objective: One objective for all trained agents, or one per agent.
@@ -297,7 +299,8 @@ def objectives_of(
         raise FairgymError(
             f"no objective for agent {missing[0]!r}" if missing else "no agent is left to train"
         )
-    return tuple((agent, given[agent]) for agent in trained)
+    same: dict[Objective, Objective] = {}
+    return tuple((agent, same.setdefault(given[agent], given[agent])) for agent in trained)
 
 
 def as_arrays(params: Params) -> PyTree:

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -150,7 +151,7 @@ class QLearner(Epochs[StateT]):
             check_memory(self.name, env, numbers, objectives[0][1], self.offsets)
         # fold_in first: updates split this key, and their two keys must not be reused
         env_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
-        fields["rollout"] = initial_rollout_state(
+        fields["rollout"] = eqx.filter_jit(initial_rollout_state)(
             env, numbers, objectives, fields["fixed"], env_key
         )
         return self._begin(fields, start_key)

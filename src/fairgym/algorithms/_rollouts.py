@@ -88,7 +88,6 @@ def initial_rollout_states(
     )
 
 
-@eqx.filter_jit
 def initial_rollout_state(
     env: Environment,
     params: Params,

@@ -279,7 +279,7 @@ class Objective:
             total = total - jnp.sum(multipliers * jnp.where(known, self.excess(components), 0.0))
         return total
 
-    def _weighed_metrics(self) -> list[tuple[str, float]]:
+    def _weighed_metrics(self) -> list[tuple[str, float | Float[Array, ""]]]:
         """Return pairs (metric, weight), in the order of the weights."""
         return [(name, w) for name, w in self.weights.items() if name in self.metrics]
 

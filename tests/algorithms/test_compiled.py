@@ -69,8 +69,8 @@ def test_an_update_is_that_of_a_program_with_constants(name, settings):
                 np.asarray(one, float), np.asarray(other, float), rtol=1e-3, atol=1e-5
             )
     plain = learner(name, learning_starts=1) if "learning_starts" in settings else learner(name)
-    before, _ = plain.update(plain.init(jax.random.key(0), ENV, objective, fixed=FIXED))
-    assert not eqx.tree_equal(before.trainable, found.trainable)
+    _, without = plain.update(plain.init(jax.random.key(0), ENV, objective, fixed=FIXED))
+    assert abs(without["value_error"] - log["value_error"]) > 0.01
 
 
 def test_what_decides_which_operations_there_are_is_a_constant():

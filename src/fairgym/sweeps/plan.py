@@ -57,7 +57,8 @@ class Planned:
         """Key of the compiled program.
 
         It is equal for runs that differ only in seeds and in values of parameters, which are inputs
-        of the program.
+        of the program. Runs with other real hyperparameters or weights have other keys, although
+        they may share a program (`fairgym.algorithms`).
         """
         content = self.config.as_json()
         content.pop("seed")

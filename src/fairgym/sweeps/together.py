@@ -21,8 +21,8 @@ TOGETHER = 8  # default number of runs in one update
 class Vmap:
     """Training in this process, with several runs of one program in a vectorised update.
 
-    The runs may differ in seeds and in values of parameters; weights of objectives are part of the
-    program. Results are equal up to rounding, because sums have another order. If the update of an
+    The runs may differ in seeds and in values of parameters, not in hyperparameters or objectives.
+    Results are equal up to rounding, because sums have another order. If the update of an
     algorithm cannot be vectorised, its runs are trained one after another.
 
     Args:

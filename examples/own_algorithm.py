@@ -82,7 +82,7 @@ class EvolutionStrategies(fa.Algorithm[EvolutionState]):
     def update(self, state):
         return self._epoch(fa.replicated(state))
 
-    @eqx.filter_jit
+    @fa.compiled
     def _epoch(self, state):
         key, next_key = state.next_key()
         noise_key, episode_key, mean_key = jax.random.split(key, 3)

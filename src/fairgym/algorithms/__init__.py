@@ -1,11 +1,11 @@
 """Algorithms that learn or search for policies, one module each, found by name.
 
 The package also exports what a custom algorithm needs: the interface (`Algorithm`, `TrainState`),
-the fields that every training state begins with, batched episodes of many policies, logs, and the
-names of what is logged (`log_keys`). `fairgym.core.param` declares hyperparameters,
-`fairgym.wrappers.AutoReset` resets environments automatically, and
-`fairgym.core.batching.map_episodes` batches any other function of an episode. See
-`examples/own_algorithm.py` for a complete example.
+the fields that every training state begins with, programs that all real hyperparameters share
+(`compiled`), batched episodes of many policies, logs, and the names of what is logged (`log_keys`).
+`fairgym.core.param` declares hyperparameters, `fairgym.wrappers.AutoReset` resets environments
+automatically, and `fairgym.core.batching.map_episodes` batches any other function of an episode.
+See `examples/own_algorithm.py` for a complete example.
 """
 
 from fairgym.algorithms import _log_keys as log_keys
@@ -18,6 +18,7 @@ from fairgym.algorithms._algorithm import (
     init_fields,
     objectives_of,
 )
+from fairgym.algorithms._compiled import compiled
 from fairgym.algorithms._episodes import (
     log_episodes,
     log_metrics,
@@ -51,6 +52,7 @@ __all__ = [
     "acting",
     "algorithms",
     "as_arrays",
+    "compiled",
     "first_states",
     "fixed_actions",
     "init_fields",

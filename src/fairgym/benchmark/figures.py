@@ -48,7 +48,7 @@ def _looks(results: Results, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]
         name: {
             "color": colours[k % len(colours)],
             "linestyle": style.DASHES[k // len(colours) % len(style.DASHES)],
-            "marker": markers[(k + k // len(colours)) % len(markers)],
+            "marker": markers[k % len(markers)],  # one more than there are colours
         }
         for k, name in enumerate(names)
     }

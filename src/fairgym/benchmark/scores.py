@@ -266,7 +266,8 @@ class Results:
         if cell is None or rule is None or random is None:
             return np.zeros(0)
         low, high = random.volumes.mean(), _area(rule).mean()
-        return (cell.volumes - low) / (high - low) if high > low else np.zeros(0)
+        # rounded, or the mean of the random policy itself would not be 0
+        return np.round((cell.volumes - low) / (high - low), 12) if high > low else np.zeros(0)
 
     def by_task(self, tasks: Sequence[Task], learner: str) -> list[np.ndarray]:
         """Return the scores in those of the tasks in which the learner has any."""

@@ -207,14 +207,16 @@ def volatility(curves: np.ndarray) -> np.ndarray:
 def _volatilities(data: PyTree) -> list[ex.Check]:
     """Check that curves of terms are more volatile where the objective leaves these terms out."""
     left_out = {"direct": ("fair", "rate"), "direct-fair": ("rate",)}
+
+    def volatility(name: str, objective: str, kinds: tuple[str, ...]) -> np.ndarray:
+        return np.mean([data[name][objective][kind]["volatility"] for kind in kinds], axis=0)
+
     return [
         ex.Check.higher(
             f"{name}: with “{OBJECTIVES[objective]}”, curves of the terms left out are more"
             " volatile than with all terms",
-            *(
-                np.mean([data[name][one][kind]["volatility"] for kind in kinds], axis=0)
-                for one in (objective, ALL)
-            ),
+            volatility(name, objective, kinds),
+            volatility(name, ALL, kinds),
         )
         for name in ENVIRONMENTS
         for objective, kinds in left_out.items()

@@ -77,9 +77,9 @@ def log_episodes(
         episodes: An `Episode` whose leaves have a first axis over episodes.
 
     Returns:
-        "objective" (mean over agents, and "objective/AGENT" if they differ), "metrics/NAME",
-        "terms/KIND", "gap/DISPARITY/GROUP", "actions/AGENT/ELEMENT" and "survived", the share of
-        episodes that did not terminate early.
+        "objective" (mean over agents, and "objective/AGENT" if they are not all the same object),
+        "metrics/NAME", "terms/KIND", "gap/DISPARITY/GROUP", "actions/AGENT/ELEMENT" and "survived",
+        the share of episodes that did not terminate early.
     """
     own = {
         agent: jnp.mean(jax.vmap(objective.score)(episodes.totals, episodes.memories))

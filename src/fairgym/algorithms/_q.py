@@ -82,6 +82,9 @@ class QState(TrainState):
 StateT = TypeVar("StateT", bound=QState)
 
 
+_first_rollout = eqx.filter_jit(initial_rollout_state)
+
+
 @dataclasses.dataclass(frozen=True)
 class QLearner(Epochs[StateT]):
     """Base of Q-learners; a subclass implements what is learned and how.
@@ -151,9 +154,7 @@ class QLearner(Epochs[StateT]):
             check_memory(self.name, env, numbers, objectives[0][1], self.offsets)
         # fold_in first: updates split this key, and their two keys must not be reused
         env_key, start_key = jax.random.split(jax.random.fold_in(key, 2))
-        fields["rollout"] = eqx.filter_jit(initial_rollout_state)(
-            env, numbers, objectives, fields["fixed"], env_key
-        )
+        fields["rollout"] = _first_rollout(env, numbers, objectives, fields["fixed"], env_key)
         return self._begin(fields, start_key)
 
     def steps_per_update(self, env: Environment) -> int:

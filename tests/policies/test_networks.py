@@ -247,3 +247,27 @@ def test_people_in_blocks_get_what_they_get_together(kind, people, monkeypatch):
     found = eqx.filter_grad(lambda p: jnp.sum(p.logits(observation) ** 2))(own)
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(slopes), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def products(program):
+    """Return the products of a jaxpr, those of inner ones too."""
+    found = []
+    for equation in program.eqns:
+        found += [equation] if equation.primitive.name == "dot_general" else []
+        for value in jax.tree.leaves(list(equation.params.values())):
+            if hasattr(value, "jaxpr"):
+                found += products(value.jaxpr)
+    return found
+
+
+@pytest.mark.parametrize("kind", ACTIONS)
+@pytest.mark.parametrize("at_once", [7, 2])  # all people, or blocks of them
+def test_products_have_full_precision_on_a_gpu(kind, at_once, monkeypatch):
+    monkeypatch.setattr(networks, "_AT_ONCE", at_once)
+    monkeypatch.setattr(networks, "_BLOCK", 2)
+    observation = Entities(jnp.ones((7, 3)), jnp.ones(7, bool), jnp.ones(1))
+    program = jax.make_jaxpr(policy(kind, True).logits)(observation)
+    found = products(program.jaxpr)
+    highest = (jax.lax.Precision.HIGHEST,) * 2
+    assert len(found) >= 6
+    assert all(equation.params["precision"] == highest for equation in found)

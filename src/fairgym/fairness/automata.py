@@ -295,7 +295,8 @@ class Product:
 
     def status(self, memory: Int[Array, ""]) -> Float[Array, " stakeholders"]:
         """Return the value of the automaton that accepts."""
-        return self.accepting(memory).astype(jnp.float32) @ jnp.asarray(self.values, jnp.float32)
+        accepts = self.accepting(memory).astype(jnp.float32)
+        return jnp.dot(accepts, jnp.asarray(self.values, jnp.float32), precision="highest")
 
     def neighbours(
         self, memory: Int[Array, ""], offsets: Sequence[float]

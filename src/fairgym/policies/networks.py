@@ -179,6 +179,12 @@ class EquivariantPolicy(eqx.Module):
 
     def logits(self, observation: Entities) -> Float[Array, " outputs"]:
         """Return the outputs of layer 2, from which the space computes the action."""
+        # A GPU would round factors to 10 bits: too few, where the mean of a feature is many times
+        # its scale, for what is subtracted as a bias.
+        with jax.default_matmul_precision("highest"):
+            return self._outputs(observation)
+
+    def _outputs(self, observation: Entities) -> Float[Array, " outputs"]:
         scaling = self.scaling
         inputs = self.first.shape[1] + self.of_context.shape[1]
         if self.of_pooled is not None:

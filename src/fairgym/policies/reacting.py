@@ -103,7 +103,7 @@ class Reacting(eqx.Module):
             of_groups = jnp.concatenate([1.0 - of_groups, of_groups])
         of_groups = of_groups * observation.mask
         mark = sum(observation.features[:, column] for column in self.marks)
-        marked = hidden.marked + of_groups @ jnp.asarray(mark)
+        marked = hidden.marked + jnp.dot(of_groups, jnp.asarray(mark), precision="highest")
         people = hidden.people + jnp.sum(of_groups, axis=1)
         there = people > 0.0
         rate = marked / jnp.where(there, people, 1.0)

@@ -23,9 +23,10 @@ from fairgym.report import style
 CASH = float(BankLoansParams.cash)
 SCORED = "F-PPO, true measure"
 SHORT_BOUND = "PPO-Lagrangian, short term"
-# Limits of the mean true long-term measure over the steps of training, from loose to tight.
+# Limits of the mean true long-term measure over the steps of training: about what PPO reaches
+# without one (in three short runs 0.78, 1.2 and 0.25), and two below it.
 LIMITS = {
-    "bank loans": (0.95, 0.9, 0.8),
+    "bank loans": (0.8, 0.7, 0.6),
     "attention": (1.25, 1.0, 0.5),
     "epidemic": (0.25, 0.2, 0.15),
 }

@@ -32,7 +32,7 @@ POPULATIONS = (1_000, 10_000)
 EPOCHS = 40
 LEARNERS = {  # environment, and numbers of seeds
     "f-ppo": ("attention", (1, 16, 256)),
-    "ppo": ("bank_loans", (1, 16, 256)),
+    "ppo": ("bank_loans", (1, 64)),
 }
 
 

@@ -86,3 +86,13 @@ def test_what_is_computed_once_is_a_call_of_its_own_also_in_a_loop():
             calls = [line for line in text.splitlines() if " call(" in line]
             assert sum('inlineable="false"' in line for line in calls) == 1
             assert not any("clip" in line for line in calls)
+
+
+def test_what_is_computed_once_is_no_call_of_its_own_on_a_gpu(monkeypatch):
+    x = jnp.ones(50)
+    texts = []
+    for backend in ("cpu", "gpu"):
+        monkeypatch.setattr(jax, "default_backend", lambda backend=backend: backend)
+        function = used_twice(computed_once(polynomial, static=("power",)))
+        texts.append(jax.jit(function).lower(x).as_text())
+    assert ["inlineable" in text for text in texts] == [True, False]

@@ -28,7 +28,9 @@ def computed_once(
 
     On a CPU the compiler makes one loop for each array of a step and repeats in it all the cheap
     operations that lead there: what ten arrays depend on is computed ten times. It removes
-    `lax.optimization_barrier` before that, but does not look into a call that is not inlined.
+    `lax.optimization_barrier` before that, but does not look into a call that is not inlined. On a
+    GPU the function is called as it is: the compiler there would launch each operation of such a
+    call on its own.
 
     Args:
         function: A function of arrays and of trees of arrays.
@@ -39,7 +41,10 @@ def computed_once(
     @functools.partial(jax.jit, static_argnames=static)
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> ResultT:
-        return cast(ResultT, set_xla_metadata(part(*args, **kwargs), inlineable="false"))
+        found = part(*args, **kwargs)
+        if jax.default_backend() != "cpu":
+            return found
+        return cast(ResultT, set_xla_metadata(found, inlineable="false"))
 
     return call
 

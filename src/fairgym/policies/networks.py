@@ -179,8 +179,8 @@ class EquivariantPolicy(eqx.Module):
 
     def logits(self, observation: Entities) -> Float[Array, " outputs"]:
         """Return the outputs of layer 2, from which the space computes the action."""
-        # A GPU would round factors to 10 bits: too few, where the mean of a feature is many times
-        # its scale, for what is subtracted as a bias.
+        # By default a GPU rounds the factors of a product to 10 bits. The mean of a feature, which
+        # is subtracted as a bias, may be many times its scale, and would no longer cancel.
         with jax.default_matmul_precision("highest"):
             return self._outputs(observation)
 

@@ -718,7 +718,7 @@ def test_kinds_on_a_page_are_those_of_its_experiment(name):
         c.statement: c.kind for c in experiments.get(name)().conclude(MADE_UP[name](True)).checks
     }
     pages = [
-        p for scale in ("", "-quick", "-large") if (p := RESULTS / f"{name}{scale}.md").is_file()
+        p for scale in ("", "-quick", "-full") if (p := RESULTS / f"{name}{scale}.md").is_file()
     ]
     if name in NOT_MADE_AGAIN:
         pytest.skip("its page is made with other checks")

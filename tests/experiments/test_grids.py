@@ -30,7 +30,6 @@ ROOT = Path(__file__).parents[2]
 NOTHING_TO_SAY = ("mafe-fig5", "fairqcm-fig1")  # all of their claims hold
 NAMES = [f"mafe-fig{n}" for n in range(5, 12)] + ["mafe-table9"]
 BEYOND = [
-    *(f"mafe-fig{n}-large" for n in (7, 8, 10)),
     "mafe-readings",
     "mafe-aims",
     "mafe-groups",
@@ -175,9 +174,10 @@ def test_the_choice_is_the_setting_with_the_best_mean():
 def test_paper_is_the_published_size():
     for name in NAMES:
         size = experiments.get(name).sizes["paper"]
-        assert size.seeds == (5 if name in ("mafe-fig5", "mafe-fig6", "mafe-table9") else 10)
+        assert size.seeds == (10 if name in ("mafe-fig7", "mafe-fig8", "mafe-fig10") else 5)
         if size.epochs is not None:
-            assert (size.people, size.epochs, size.episodes) == (1_000, 40, 100)
+            people = 300 if name == "mafe-fig11" else 1_000  # settings are tuned with 300
+            assert (size.people, size.epochs, size.episodes) == (people, 40, 100)
     weights = experiments.get("mafe-fig9").sizes["paper"].weights
     assert weights == pytest.approx([0.1 * step for step in range(11)])
     horizons = {
@@ -196,7 +196,7 @@ def test_learners_differ_only_in_their_fairness_method(name, scale):
     grid = experiment.grid(size)
     jobs: dict[str, Any] = {label: grid[f"{name}/{label}"].build() for label in LEARNERS}
     env = jobs["PPO"].env
-    assert env.population == size.people and size.seeds == (10 if scale == "paper" else 5)
+    assert env.population == size.people and size.seeds == 5
     steps = {
         label: job.algorithm.episodes_per_epoch * env.horizon
         if label == "F-MACEM"
@@ -251,17 +251,17 @@ def test_experiments_share_what_they_can():
 
 
 def test_rows_that_a_predicted_check_compares_have_more_seeds():
-    """At paper scale ten seeds; the other questions have five."""
+    """At paper scale ten seeds, those of figure 7; the other questions have three."""
     experiment = experiments.get("mafe-readings")()
-    for scale, more in (("paper", 10), ("quick", 5)):
+    for scale, few, more in (("paper", 3, 10), ("quick", 5, 5)):
         size = experiment.size(scale)
         seeds = {key: len(experiment.seeds_of(key, size)) for key in experiment.grid(size)}
-        assert size.seeds == 5 and set(seeds.values()) == {5, more}
+        assert size.seeds == few and set(seeds.values()) == {few, more}
         for claim in experiment.claims:
             for at in (claim.above, claim.below):
                 decided = claim.kind == "predicted"
-                assert seeds[f"{at.place}/{at.label}"] == (more if decided else 5)
-    assert len(experiment.seeds_of(next(iter(seeds)), experiment.size("paper", 3))) == 3
+                assert seeds[f"{at.place}/{at.label}"] == (more if decided else few)
+    assert len(experiment.seeds_of(next(iter(seeds)), experiment.size("paper", 4))) == 4
 
 
 def test_experiments_on_loan_share_runs_with_figure_7():
@@ -277,13 +277,12 @@ def test_experiments_on_loan_share_runs_with_figure_7():
     assert served["2%/and the share served"].environment_args["disbursement_cap"] == 20
 
 
-def test_ten_thousand_people_have_two_lengths_of_training():
+def test_ten_thousand_people_have_the_published_training():
     for number in (7, 8, 10):
         experiment = experiments.get(f"mafe-fig{number}")()
-        large, full, paper = (experiment.size(scale) for scale in ("large", "full", "paper"))
-        assert large.people == full.people == 10_000
+        full, paper = (experiment.size(scale) for scale in ("full", "paper"))
+        assert full.people == 10_000 and full.held_out == paper.held_out
         assert (full.epochs, full.episodes) == (paper.epochs, paper.episodes) == (40, 100)
-        assert large.epochs == experiment.size("quick").epochs
 
 
 def test_health_terms_of_table_1_exclude_only_incidence():
@@ -324,7 +323,7 @@ def test_the_fixed_policy_of_figure_8_is_the_median_of_the_searches():
 )
 def test_the_committed_page_ends_with_the_notes(stem):
     page = (ROOT / "docs" / "results" / f"{stem}.md").read_text(encoding="utf-8")
-    name = stem.removesuffix("-quick").removesuffix("-large")
+    name = stem.removesuffix("-quick").removesuffix("-full")
     scale = stem.removeprefix(name).lstrip("-")
     experiment = experiments.get(name)()
     notes = experiment.notes()

@@ -20,9 +20,9 @@ class ReproduceFlags(Output, EngineFlags):
     names: tuple[str, ...] = names("Experiments, such as mafe-fig8; --list shows all.", "NAME")
     scale: str = flag(
         "quick",
-        "Size of the runs: quick takes minutes, paper is as published. Some experiments have large,"
-        " with 10,000 people and the training of quick, and full, with that of paper.",
-        metavar="quick|paper|large|full",
+        "Size of the runs: quick takes minutes, paper is as published. mafe-fig7, mafe-fig8 and"
+        " mafe-fig10 have full too: as paper, with 10,000 people.",
+        metavar="quick|paper|full",
     )
     seeds: int | None = flag(None, "Number of seeds; by default that of the scale.")
     out: str = flag(

@@ -3,7 +3,6 @@
 # ruff: noqa: F401
 from fairgym.config import RunConfig
 from fairgym.experiments._base import (
-    LARGE,
     PAPER,
     QUICK,
     SCALES,

@@ -53,7 +53,7 @@ def reproduce(
 
     Args:
         names: Names of the experiments.
-        scale: "quick", "paper", or "large" or "full" for experiments that have them.
+        scale: "quick", "paper", or "full" for experiments that have it.
         seeds: Number of seeds; by default that of the scale.
         out: Folder of the runs.
         pages: Folder of the pages, with figures in its `images`; `out` by default.

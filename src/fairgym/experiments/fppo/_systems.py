@@ -18,6 +18,14 @@ BEYOND = (LAGRANGIAN, ELBERT)  # newer learners that are not in the paper
 SIZES = {"paper": Size(epochs=49, seeds=20), "quick": Size(epochs=20, seeds=3)}
 
 
+def at_most(seeds: int) -> dict[str, Size]:
+    """Return both sizes with no more than this number of seeds."""
+    return {
+        scale: dataclasses.replace(size, seeds=min(size.seeds, seeds))
+        for scale, size in SIZES.items()
+    }
+
+
 @dataclasses.dataclass(frozen=True)
 class System:
     """Environment with the settings of its learners.

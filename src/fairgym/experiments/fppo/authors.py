@@ -1,6 +1,5 @@
 """The three systems with the authors' networks, learning rate and batches."""
 
-import dataclasses
 from typing import ClassVar
 
 from jaxtyping import PyTree
@@ -16,10 +15,9 @@ from fairgym.experiments.fppo._several import (
     figure_of,
     named,
 )
-from fairgym.experiments.fppo._systems import A_PPO, F_PPO, PPO, SIZES
+from fairgym.experiments.fppo._systems import A_PPO, F_PPO, PPO, at_most
 
 COLUMNS = (SHORT, LONG, REWARD)
-SEEDS = 3  # the networks are large
 
 
 @ex.experiments.register("fppo-authors")
@@ -32,10 +30,7 @@ class FppoAuthors(SeveralSystems):
         'F-PPO "is capable of striking a desired balance between short-term fairness, long-term'
         ' fairness, and the utility of the sequential decision system"'
     )
-    sizes: ClassVar = {
-        scale: dataclasses.replace(size, seeds=min(size.seeds, SEEDS))
-        for scale, size in SIZES.items()
-    }
+    sizes: ClassVar = at_most(3)  # the networks are large
     caption: ClassVar[str] = (
         f"{DOTS} F-PPO's actions are massaged. One environment, batches of 64 steps, a learning"
         " rate of 1e-5, rectified units, and networks of the authors' sizes, of which actor and"

@@ -10,14 +10,8 @@ from matplotlib.figure import Figure
 from fairgym.environments.bank_loans import BankLoansParams
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT, Courses
-from fairgym.experiments.fppo._several import (
-    FEWER_SEEDS,
-    Learners,
-    SeveralSystems,
-    each_system,
-    named,
-)
-from fairgym.experiments.fppo._systems import F_PPO, LAGRANGIAN, PPO
+from fairgym.experiments.fppo._several import Learners, SeveralSystems, each_system, named
+from fairgym.experiments.fppo._systems import F_PPO, LAGRANGIAN, PPO, at_most
 from fairgym.report import style
 
 CASH = float(BankLoansParams.cash)
@@ -50,10 +44,11 @@ class FppoGoals(SeveralSystems):
         ' fairness, and the utility of the sequential decision system"; beyond the paper, the true'
         " long-term measure scores the advantage, or is bounded by a learned multiplier"
     )
+    sizes: ClassVar = at_most(10)
     caption: ClassVar[str] = (
         "A dot is a seed, a large mark the mean over seeds: mean long-term unfairness and reward of"
         " an evaluation episode. The dashed line joins the means that no other one beats in both."
-        f" F-PPO's actions are massaged. {FEWER_SEEDS}"
+        " F-PPO's actions are massaged."
     )
 
     def learners(self, name: str) -> Learners:

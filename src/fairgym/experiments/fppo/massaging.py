@@ -13,10 +13,9 @@ from fairgym.experiments.fppo._several import (
     SeveralSystems,
     dots_figure,
     each_system,
-    figure_of,
     named,
 )
-from fairgym.experiments.fppo._systems import F_PPO, F_PPO_L
+from fairgym.experiments.fppo._systems import F_PPO, F_PPO_L, at_most
 
 ATTENTION, EPIDEMIC = "attention", "epidemic"
 OWN, FIXED, SAMPLED = "massaged, own density", "massaged, fixed density", "sampled action"
@@ -45,6 +44,7 @@ class FppoMassaging(SeveralSystems):
         ' serves "to perform fair actions when the policy network generates biased ones and also'
         ' encourage the policy to generate fair and high-reward actions"'
     )
+    sizes: ClassVar = at_most(10)
     systems: ClassVar = (ATTENTION, EPIDEMIC)
     massages: ClassVar[bool] = False
     caption: ClassVar[str] = (
@@ -60,10 +60,6 @@ class FppoMassaging(SeveralSystems):
             if name == ATTENTION or label not in OF_ALLOCATIONS
         }
         return {WITHOUT: (F_PPO_L, {}), **found}
-
-    def seeds_of(self, key: str, size: ex.Size) -> range:
-        """Return the seeds of attention for both systems."""
-        return range(len(figure_of(ATTENTION).system.seeds_at(size)))
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Check whether policies learn to be fair, and keep their reward, by each reading."""

@@ -30,7 +30,7 @@ class MafeFig11(ex.ComparisonFigure):
         ' algorithm exhibits steady learning progress"'
     )
     sizes: ClassVar = {
-        "paper": ex.PAPER,
+        "paper": dataclasses.replace(ex.PAPER, people=300),
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=10, episodes=15),
     }
     permutations = 0

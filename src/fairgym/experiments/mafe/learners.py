@@ -104,7 +104,7 @@ class MafeLearners(ex.ComparisonFigure):
         " (Xu et al. 2024, Yu, Qin et al. 2022, Ray et al. 2019)"
     )
     sizes: ClassVar = {
-        "paper": ex.PAPER,
+        "paper": dataclasses.replace(ex.PAPER, people=300),
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=5, episodes=16),
     }
     caption = (

@@ -149,7 +149,7 @@ class MafeReadings(ex.ComparisonFigure):
         " direct rewards alone; the paper does not say how much relief is forgiven, how much a bank"
         " pays out per month, whose waits count, and how a failed episode is scored"
     )
-    sizes: ClassVar = {"paper": dataclasses.replace(ex.PAPER, seeds=5), "quick": ex.QUICK}
+    sizes: ClassVar = {"paper": dataclasses.replace(ex.PAPER, seeds=3), "quick": ex.QUICK}
     caption = ex.CAPTION
     claims = (
         ex.Claim(
@@ -174,9 +174,9 @@ class MafeReadings(ex.ComparisonFigure):
     )
 
     def seeds_of(self, key: str, size: ex.Size) -> range:
-        """Return twice as many seeds for rows that a predicted check compares, at paper scale."""
-        twice = key in DECISIVE and size == self.sizes["paper"]
-        return range((2 if twice else 1) * size.seeds)
+        """Return figure 7's ten seeds for rows that a predicted check compares, at paper scale."""
+        more = key in DECISIVE and size == self.sizes["paper"]
+        return range(ex.SCALES["paper"].seeds if more else size.seeds)
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every interpretation of every question."""
@@ -199,7 +199,7 @@ class MafeReadings(ex.ComparisonFigure):
         """Return question -> interpretation -> `numbers`, and the grid search."""
         assert size.people is not None
         data = super().measure(size, runs, seeds)
-        return data | {SEARCHED: _relief.search(size.people, range(2 * size.seeds))}
+        return data | {SEARCHED: _relief.search(size.people, range(ex.SCALES["paper"].seeds))}
 
     def checks(self, data: PyTree) -> list[ex.Check]:
         """Check the published behaviour under the chosen interpretations, and effects of others.

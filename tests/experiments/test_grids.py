@@ -5,6 +5,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ import pytest
 from stand_ins import stand_in
 
 from fairgym.algorithms import algorithms
+from fairgym.benchmark.task import task_names
 from fairgym.core import FairgymError
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
 from fairgym.experiments.fairqcm import _choices
 from fairgym.experiments.fairqcm.tuning import drawn
+from fairgym.experiments.mafe import _tuned
 from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.experiments.mafe.fig8 import fixed_policy
 from fairgym.experiments.mafe.learners import LEARNERS, SYSTEMS
@@ -189,8 +192,9 @@ def test_paper_is_the_published_size():
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_learners_differ_only_in_their_fairness_method(name, scale):
+def test_learners_differ_only_in_their_fairness_method(name, scale, monkeypatch):
     """Equal numbers of steps, up to one round, and the hyperparameters of F-MAPPO."""
+    monkeypatch.setattr(_tuned, "better_of", lambda *_: None)
     experiment = experiments.get("mafe-learners")()
     size = experiment.size(scale)
     grid = experiment.grid(size)
@@ -224,6 +228,28 @@ def test_learners_differ_only_in_their_fairness_method(name, scale):
     assert elbert.rate(env) == env.metrics[disparity].rate
     # derivative of alpha b^2 by b, at the limit, per step
     assert 2 * elbert.bias_weight * limit / env.horizon == pytest.approx(1.0)
+
+
+def test_learners_have_the_presets_of_the_benchmark(monkeypatch):
+    """The episodes of an epoch may be tuned; all learners still have equally many episodes."""
+    found = SimpleNamespace(setting={"elite_share": 0.1, "episodes_per_epoch": 25})
+    monkeypatch.setattr(
+        _tuned,
+        "better_of",
+        lambda task, algorithm: found if (task.name, algorithm) == wanted else None,
+    )
+    wanted = ("loan-300-v0", "f-macem")
+    plain = {"epochs": 40, "episodes_per_epoch": 100}
+    for name, one, other in (
+        ("mafe-fig11", "loan/f-macem", "loan/f-mappo"),
+        ("mafe-learners", "loan/F-MACEM", "loan/F-MAPPO"),
+    ):
+        experiment = experiments.get(name)()
+        grid = experiment.grid(experiment.size("paper"))
+        assert grid[one].algorithm_args == found.setting | {"epochs": 160}
+        assert grid[other].algorithm_args == plain
+    tasks = [f"{name}-300-v0" for name in SYSTEMS]
+    assert set(tasks) <= set(task_names())  # where presets are looked up
 
 
 def test_experiments_share_what_they_can():

@@ -114,8 +114,6 @@ def preset_of(name: str, environment: str, algorithm: str) -> dict[str, Any]:
     if kind != TUNED or (colon and not wanted):
         raise FairgymError(f"preset must be {TUNED}, or {TUNED}:TASK, got {name!r}")
     tasks = [task_of(wanted)] if wanted else [task_of(one) for one in task_names()]
-    rows = read_results(stored(FULL.name))
-    learners = [learner_of(one) for one in learner_names()]
     for task in tasks:
         if task.environment != environment:
             if wanted:
@@ -123,15 +121,23 @@ def preset_of(name: str, environment: str, algorithm: str) -> dict[str, Any]:
                     f"preset {name!r} is for {task.environment}, got {environment!r}"
                 )
             continue
-        for learner in learners:
-            if learner.algorithm == algorithm:
-                found = tuned_of(rows, task, learner)
-                if found is not None and found.better:
-                    return found.preset
+        found = better_of(task, algorithm)
+        if found is not None:
+            return found.preset
     raise FairgymError(
         f"preset {name!r} has no settings of {algorithm} for {environment}: in the benchmark no"
         " tuned settings beat the published ones on held-out seeds"
     )
+
+
+def better_of(task: Task, algorithm: str) -> Tuned | None:
+    """Return what tuning found for an algorithm in a task, if it beats the published settings."""
+    rows = read_results(stored(FULL.name))
+    for learner in (learner_of(one) for one in learner_names()):
+        found = tuned_of(rows, task, learner) if learner.algorithm == algorithm else None
+        if found is not None and found.better:
+            return found
+    return None
 
 
 def settings_text(setting: dict[str, Any]) -> str:

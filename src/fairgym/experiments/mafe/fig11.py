@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.mafe._tuned import WORDS, tuned
 
 FULL, SIMPLE = "loan", "loan_simple"
 # Name -> label.
@@ -34,7 +35,7 @@ class MafeFig11(ex.ComparisonFigure):
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=10, episodes=15),
     }
     permutations = 0
-    caption = ex.CAPTION
+    caption = f"{ex.CAPTION} {WORDS}"
     claims = (
         *(
             ex.Claim(
@@ -59,7 +60,13 @@ class MafeFig11(ex.ComparisonFigure):
         episodes = min(3 * size.episodes, 100)
         simple = dataclasses.replace(size, people=None, episodes=episodes)
         return {
-            f"{name}/{algorithm}": ex.run_config(name, one, OBJECTIVE, algorithm=algorithm)
+            f"{name}/{algorithm}": ex.run_config(
+                name,
+                one,
+                OBJECTIVE,
+                algorithm=algorithm,
+                algorithm_args=tuned(FULL, algorithm, one),
+            )
             for name, one in ((FULL, size), (SIMPLE, simple))
             for algorithm in ALGORITHMS
         }

@@ -19,6 +19,7 @@ from fairgym.algorithms import log_keys
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.mafe._tuned import WORDS, tuned
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.results.labels import listed, title, words
@@ -109,7 +110,7 @@ class MafeLearners(ex.ComparisonFigure):
     }
     caption = (
         f"{ex.CAPTION} Faint dots are seeds. Reward is normalised profit, “{UNFAIR}” is the mean of"
-        " the normalised disparities."
+        f" the normalised disparities. {WORDS}"
     )
 
     def grid(self, size: ex.Size) -> ex.Grid:
@@ -121,9 +122,9 @@ class MafeLearners(ex.ComparisonFigure):
             # where episodes are short, a quick run has more of them
             longer = max(horizons.values()) // horizons[name]
             episodes = min(longer * size.episodes, TABLE_8)
-            training = dataclasses.replace(size, episodes=episodes).training()
+            training = dataclasses.replace(size, episodes=episodes)
             for label, (algorithm, objective) in LEARNERS.items():
-                own = settings(algorithm, system, horizons[name]) | training
+                own = settings(algorithm, system, horizons[name]) | tuned(name, algorithm, training)
                 found[f"{name}/{label}"] = ex.run_config(
                     name, size, objective, algorithm=algorithm, algorithm_args=own
                 )

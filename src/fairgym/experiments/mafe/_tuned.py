@@ -1,0 +1,31 @@
+"""Hyperparameters that the benchmark's tuning found, for comparisons of learners."""
+
+from typing import Any
+
+from fairgym.benchmark.presets import better_of
+from fairgym.benchmark.task import task_of
+from fairgym.experiments import _parts as ex
+
+WORDS = (
+    "Learners have the presets of `fairgym benchmark` for 300 people, which tuning found with equal"
+    " budgets, where these beat the published settings on held-out seeds."
+)
+
+
+def tuned(environment: str, algorithm: str, size: ex.Size) -> dict[str, Any]:
+    """Return hyperparameters and training length, of as many episodes as the size has.
+
+    Tuned hyperparameters are those of the preset of the environment with 300 people. There may be
+    none: then all others are published or default ones.
+
+    Args:
+        environment: Name of the environment whose task is looked up.
+        algorithm: Name of the algorithm.
+        size: Size of the runs.
+    """
+    assert size.epochs is not None and size.episodes is not None
+    found = better_of(task_of(f"{environment}-300-v0"), algorithm)
+    setting = {} if found is None else found.setting
+    each = setting.get("episodes_per_epoch", size.episodes)
+    epochs = max(1, round(size.epochs * size.episodes / each))
+    return {**setting, "epochs": epochs, "episodes_per_epoch": each}

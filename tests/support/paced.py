@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 from toy_algorithm import Toy
 
 from fairgym.algorithms import algorithms
+from fairgym.benchmark import learner_names, learner_of
 
 TASK = """
 title = "Two servers"
@@ -60,12 +62,20 @@ class Paced(Toy):
         return self.walks * env.horizon
 
 
+def _fingerprint(name, task):
+    """Of a learner with a file in the current folder, or a built-in one; "" of fixed rules."""
+    if Path(f"{name}.toml").exists():
+        return learner_of(f"{name}.toml").fingerprint_in(task)
+    return learner_of(name).fingerprint_in(task) if name in learner_names() else ""
+
+
 def row(task, learner, stage, level, seed, reward, unfairness, **more):
     """A stored row, with texts as they are read."""
     numbers = {"reward": reward, "unfairness": unfairness, "terminated": 0.0}
     numbers |= {"steps": 100.0, "seconds": 2.0}
     empty = dict.fromkeys(("disparity", "null", "p", "rates"), "")
     head = {"task": task.name, "fingerprint": task.fingerprint, "algorithm": learner}
+    head["learner_fingerprint"] = more.pop("learner_fingerprint", _fingerprint(learner, task))
     head |= {"stage": stage, "setting": "published", "level": level, "seed": seed}
     about = {"episodes": 16, "settings": json.dumps({}), "commit": "c", "versions": "v"}
     found = {**head, **empty, **numbers, **about, "finished": "now", **more}

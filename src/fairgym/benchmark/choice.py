@@ -4,11 +4,24 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from fairgym.benchmark.learner import Learner
 from fairgym.benchmark.store import CHOSEN, TUNING, Row, number_of
 from fairgym.benchmark.task import Task
 
 
-def chosen(task: Task, learner: str, rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
+def rows_of(rows: Sequence[Row], task: Task, learner: Learner) -> list[Row]:
+    """Return the rows of a learner in a task, with the present definitions of both."""
+    own = learner.fingerprint_in(task)
+    return [
+        row
+        for row in rows
+        if (row["task"], row["fingerprint"], row["algorithm"])
+        == (task.name, task.fingerprint, learner.name)
+        and own in ("", row["learner_fingerprint"])
+    ]
+
+
+def chosen(task: Task, rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
     """Return name and hyperparameters of the setting with the best mean score in tuning.
 
     The score of a run is the mean of its reward and fairness in the task's box. The published
@@ -16,14 +29,12 @@ def chosen(task: Task, learner: str, rows: Sequence[Row]) -> tuple[str, dict[str
 
     Args:
         task: The task.
-        learner: Name of the learner.
-        rows: Rows of the tier.
+        rows: Rows of a learner in it (`rows_of`).
     """
     scores: dict[str, list[float]] = {}
     settings: dict[str, dict[str, Any]] = {}
     for row in rows:
-        same = row["task"] == task.name and row["algorithm"] == learner
-        if same and row["stage"] == TUNING and row["fingerprint"] == task.fingerprint:
+        if row["stage"] == TUNING:
             scores.setdefault(row["setting"], []).append(score_of(task, row))
             settings[row["setting"]] = json.loads(row["settings"])
     if not scores:

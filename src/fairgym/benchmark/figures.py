@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fairgym.benchmark.learner import learner_names
 from fairgym.benchmark.scores import Cell, Results, over_tasks, suite_name, tasks_text
 from fairgym.benchmark.store import FIXED, RANDOM
 from fairgym.benchmark.task import Task
@@ -15,15 +16,18 @@ from fairgym.report import style
 from fairgym.statistics.learners import performance_profile
 
 HIGHEST = 3.0  # threshold of a profile
-POINTS = 121
+POINTS = 601
 BAND = 0.12
+BANDS = 5  # learners at most whose bands can be told apart
+BELOW = 0.22  # of a bar, in rows: where its runs are
 
 
 def figures_of(results: Results) -> dict[str, Figure]:
     """Return the figures by name; those over tasks only for suites with scores."""
-    found = {}
+    found, every = {}, _looks(results)
     for suite, tasks in results.suites.items():
-        looks = _looks(results, tasks)
+        there = [n for n in every if any((task.name, n) in results.cells for task in tasks)]
+        looks = {name: every[name] for name in there}
         scores = {one.name: results.by_task(tasks, one.name) for one in results.learners}
         scores = {name: several for name, several in scores.items() if several}
         if scores:
@@ -33,16 +37,13 @@ def figures_of(results: Results) -> dict[str, Figure]:
     return found
 
 
-def _looks(results: Results, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
-    """Return colour, marker and dash of the learners of a suite, the same in all its figures.
+def _looks(results: Results) -> dict[str, dict[str, Any]]:
+    """Return colour, marker and dash of the learners, the same in all figures.
 
     Where there are more learners than colours, those of equal colour differ in dash and marker.
     """
-    names = [
-        one.name
-        for one in results.learners
-        if any((task.name, one.name) in results.cells for task in tasks)
-    ]
+    outside = (one.name for one in results.learners)
+    names = dict.fromkeys([*learner_names(), *outside])
     colours, markers = style.POLICY_COLOURS, style.MARKERS
     return {
         name: {
@@ -74,7 +75,13 @@ def _scores(
         one, look = found[name], looks[name]
         runs = np.concatenate(list(scores[name]))
         axes.plot(
-            runs, np.full(runs.size, place), "o", color=look["color"], alpha=0.25, ms=3, mew=0
+            runs,
+            np.full(runs.size, place - BELOW),
+            "o",
+            color=look["color"],
+            alpha=0.5,
+            ms=2.6,
+            mew=0,
         )
         if math.isfinite(one.low):
             axes.plot([one.low, one.high], [place, place], color=look["color"], lw=2.2)
@@ -116,9 +123,12 @@ def _profile(
     for name, several in scores.items():
         share, low, high = performance_profile(several, thresholds)
         look = looks[name]
-        axes.plot(thresholds, share, color=look["color"], ls=look["linestyle"], lw=1.6)
-        if np.isfinite(low).all():
-            axes.fill_between(thresholds, low, high, color=look["color"], alpha=BAND, lw=0)
+        drawn = {"color": look["color"], "ls": look["linestyle"], "drawstyle": "steps-post"}
+        axes.plot(thresholds, share, lw=1.6, **drawn)
+        if np.isfinite(low).all() and len(scores) <= BANDS:
+            axes.fill_between(
+                thresholds, low, high, color=look["color"], alpha=BAND, lw=0, step="post"
+            )
     for limit in (0.0, 1.0):
         axes.axvline(limit, color=style.BASELINE_COLOUR, lw=1.0, ls=":")
     axes.set_xlabel("normalised score τ (0 random policy, 1 best fixed rule)")
@@ -180,7 +190,8 @@ def _front(axes: Any, cell: Cell, look: Mapping[str, Any], *, joined: bool) -> N
             if best
         )
         if len(line) > 1:
-            axes.plot(*np.array(line).T, color=colour, lw=1.0, ls=look["linestyle"], alpha=0.7)
+            drawn = {"color": colour, "ls": look["linestyle"], "drawstyle": "steps-post"}
+            axes.plot(*np.array(line).T, lw=1.0, alpha=0.7, **drawn)
 
 
 def _keep_near(axes: Any, task: Task) -> None:
@@ -191,5 +202,5 @@ def _keep_near(axes: Any, task: Task) -> None:
     bottom, top = axes.get_ylim()
     axes.set_xlim(max(left, least - 0.1 * width), min(right, most + 0.5 * width))
     axes.set_ylim(max(bottom, low - 0.5 * height), min(top, high + 0.5 * height))
-    axes.axvline(most, color=style.GRID, lw=1.2)
-    axes.axhline(low, color=style.GRID, lw=1.2)
+    for line, value in ((axes.axvline, most), (axes.axhline, low)):
+        line(value, color=style.BASELINE_COLOUR, lw=1.0, ls="--")

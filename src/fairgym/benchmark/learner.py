@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairgym.algorithms import algorithms
-from fairgym.benchmark.reading import read_definition
+from fairgym.benchmark.reading import fingerprint_of, read_definition
 from fairgym.benchmark.task import Task
 from fairgym.config.run_config import RunConfig
 from fairgym.config.settings import algorithm_settings
@@ -40,9 +40,11 @@ class Learner:
         sampled: Whether its policies are action distributions, whose options are sampled as in
             training, instead of the most likely ones.
         memory: Memory to observe instead of the task's; "none" for none.
+        timed: Hyperparameters that count updates; a run on a share of the budget has that share of
+            them.
         settings: Hyperparameters on all tasks.
-        published: Published hyperparameters by environment, where it does not declare them itself;
-            the algorithm's defaults elsewhere.
+        published: Published hyperparameters by environment, where it does not declare them itself,
+            and by task, where a variant has its own; the algorithm's defaults elsewhere.
         space: Hyperparameters that are tuned: name -> `values`; or `low` and `high` with `log` and
             `whole`; or `factor`, the smallest and largest multiple of the published value.
     """
@@ -55,6 +57,7 @@ class Learner:
     family: str = ""
     sampled: bool = False
     memory: str = ""
+    timed: tuple[str, ...] = ()
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     published: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     space: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
@@ -92,16 +95,31 @@ class Learner:
             level: The level.
         """
         known = self._defaults(task)
-        for source in (self.settings, self.published.get(task.environment, {}), setting or {}):
+        published = {
+            **self.published.get(task.environment, {}),
+            **self.published.get(task.name, {}),
+        }
+        for source in (self.settings, published, setting or {}):
             for name in source:
                 if name not in known:
                     raise unknown("hyperparameter", name, known, "it has", f" of {self.algorithm}")
         general = {**task.settings, **task.family.get(self.family, {})}
         found = {name: value for name, value in general.items() if name in known}
-        found |= {**self.settings, **self.published.get(task.environment, {}), **(setting or {})}
+        found |= {**self.settings, **published, **(setting or {})}
         for name in self.scales:
             found[name] = level * found.get(name, known[name])
         return found
+
+    def fingerprint_in(self, task: Task) -> str:
+        """Hash of how it is tuned and trained in a task; results of others do not count.
+
+        "" for a learner whose algorithm is not registered here, of which only results are known.
+        """
+        if self.algorithm not in algorithms:
+            return ""
+        own = ("algorithm", "levels", "scales", "sampled", "memory", "timed", "space")
+        content = {name: getattr(self, name) for name in own}
+        return fingerprint_of({**content, "hyperparameters": self.hyperparameters(task)})
 
     def _defaults(self, task: Task) -> dict[str, Any]:
         """Return the defaults of the hyperparameters in a task's environment."""
@@ -122,11 +140,13 @@ class Learner:
         Raises:
             FairgymError: The algorithm does not fit, or its length cannot be set.
         """
-        base = task.base
+        base, known = task.base, self._defaults(task) if self.timed else {}
+        found = self.hyperparameters(task, setting, level)
+        found |= {name: round(share * found.get(name, known[name])) for name in self.timed}
         config = dataclasses.replace(
             base,
             algorithm=self.algorithm,
-            algorithm_args=self.hyperparameters(task, setting, level),
+            algorithm_args=found,
             objective={"weights": task.objective(1.0 if self.scales else level)},
             memory=base.memory if not self.memory else self.memory.removesuffix("none"),
         )

@@ -46,8 +46,9 @@ def measured(
         sample: Whether discrete actions are sampled instead of the most likely ones.
 
     Returns:
-        Columns of a row. "rates" has the mean rate of each group behind the disparity, and "p" is
-        that of the permutation test of their systematic gap.
+        Columns of a row. "reward" and "unfairness" are means over the episodes that do not
+        terminate, missing if all do. "rates" has the mean rate of each group behind the disparity,
+        and "p" is that of the permutation test of their systematic gap.
     """
     own, params = task.world
     reward, fairness = task.parts
@@ -67,10 +68,12 @@ def measured(
     )
     scores = found.scored_by(fairness).objective
     assert found.objective is not None and scores is not None
+    ended = np.asarray(found.terminated, bool)
+    alive = not ended.all()
     return {
-        "reward": text_of(_mean(found.objective)),
-        "unfairness": text_of(task.parity - _mean(scores)),
-        "terminated": text_of(_mean(found.terminated)),
+        "reward": text_of(_mean(found.objective[~ended]) if alive else None),
+        "unfairness": text_of(task.parity - _mean(scores[~ended]) if alive else None),
+        "terminated": text_of(_mean(ended)),
         **_gaps(task, found),
         "episodes": str(tier.episodes),
     }
@@ -109,7 +112,8 @@ def row_of_run(task: Task, tier: Tier, labels: Mapping[str, Any], run: Run, *, s
     Args:
         task: The task.
         tier: The tier.
-        labels: "algorithm", "stage", "setting", "level" and "settings" of the row.
+        labels: "algorithm", "learner_fingerprint", "stage", "setting", "level" and "settings" of
+            the row.
         run: The run.
         sample: Whether discrete actions are sampled instead of the most likely ones.
     """
@@ -133,10 +137,11 @@ def rows_of_rules(task: Task, tier: Tier) -> list[Row]:
     rows = []
     for name, specification in baselines_of(env, random=True).items():
         policies = fixed_policies(env, specification)
-        for seed in range(tier.seeds):
+        for seed in range(tier.rule_seeds):
             rows.append(
                 {
                     **_head(task, RANDOM if name == RANDOM else FIXED, seed, about),
+                    "learner_fingerprint": "",
                     "stage": RULES,
                     "setting": CHOSEN,
                     "level": name,

@@ -1,11 +1,12 @@
 """The page of the benchmark, from stored results."""
 
 import string
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from fairgym.benchmark import tables
-from fairgym.benchmark.claims import checks_of
+from fairgym.benchmark.claims import claims_of
 from fairgym.benchmark.figures import figures_of
 from fairgym.benchmark.presets import Tuned, settings_text, tuned_of
 from fairgym.benchmark.scores import Interval, Results, suite_name
@@ -18,13 +19,15 @@ from fairgym.utils.files import make_folder, write_whole
 TEMPLATE = Path(__file__).with_name("page.txt")
 NOTHING = "No results yet."
 CAPTIONS = {
-    "scores": "Interquartile means of normalised scores over the runs of all tasks of the suite"
-    " (marker), with stratified bootstrap 95% CI (bar), and every run (faint). Tasks in which a"
-    " learner does not fit are left out, so learners with fewer tasks are not comparable.",
-    "profile": "Performance profiles: share of runs whose normalised score is above τ, with"
-    " pointwise bootstrap 95% CI.",
+    "scores": "Interquartile means of normalised scores over the seeds of all tasks of the suite"
+    " (marker), with stratified bootstrap 95% CI (bar), and the front of every seed (dots below)."
+    " Tasks in which a learner does not fit or has no results are left out, so learners with fewer"
+    " tasks are not comparable.",
+    "profile": "Performance profiles: share of the seeds' fronts whose normalised score is above τ,"
+    " with pointwise bootstrap 95% CI where there are few learners.",
     "fronts": "Reward and unfairness of every level: interquartile means over seeds with bootstrap"
-    " 95% CI; levels on a learner's front are joined. Grey lines: the reference point.",
+    " 95% CI. A line is a learner's front: the most reward at an unfairness of at most so much."
+    " Dashed: the reference point. Points far outside the box are not shown.",
 }
 
 
@@ -52,6 +55,7 @@ def write_page(results: Results, rows: Sequence[Row], tier: Tier, path: Path) ->
     text = string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         stored=_stored(results, rows, tier),
         tasks=_tasks(results).markdown(),
+        learners=_learners(results),
         tiers=_tiers(),
         results=_results(results),
         claims=_claims(results),
@@ -109,6 +113,21 @@ def _tasks(results: Results) -> Table:
     return Table(head, rows)
 
 
+def _learners(results: Results) -> str:
+    """Return what each learner's levels and tuned hyperparameters are, and where it fits."""
+    rows = [
+        [
+            one.title,
+            ", ".join(f"{level:g}" for level in one.levels),
+            ", ".join(one.scales) or "weight of the reward",
+            ", ".join(one.space) or "nothing",
+            str(sum(one.name in task.learners for task in results.known)),
+        ]
+        for one in results.learners
+    ]
+    return Table(("learner", "levels", "of", "tuned", "tasks"), rows).markdown()
+
+
 def _tiers() -> str:
     head = (
         "tier",
@@ -141,8 +160,10 @@ def _results(results: Results) -> str:
         parts.append(_picture(suite, "fronts"))
         for task in tasks:
             parts.append(f"### {task.title} (`{task.name}`)")
-            for table in (tables.front_table(results, task), tables.task_table(results, task)):
-                parts += [table.markdown(), _note(table.caption)]
+            several = (tables.front_table, tables.level_table, tables.group_table)
+            for table in (make(results, task) for make in several):
+                if table is not None:
+                    parts += [table.markdown(), _note(table.caption)]
     return "\n\n".join(parts)
 
 
@@ -156,19 +177,34 @@ def _picture(suite: str, kind: str) -> str:
 
 
 def _claims(results: Results) -> str:
-    checks = checks_of(results)
-    if not checks:
+    """Return the number of outcomes of each claim, and then each of its tasks."""
+    found = claims_of(results)
+    if not found:
         return NOTHING
+    outcomes = ("holds", "contradicted", "undecided")
+    counts = {claim: Counter[str]() for claim in dict.fromkeys(one.claim for one in found)}
+    for one in found:
+        counts[one.claim][one.check.outcome] += 1
+    short = Table(
+        ("claim", "tasks", *outcomes),
+        [
+            [claim, str(of.total()), *(str(of[name]) for name in outcomes)]
+            for claim, of in counts.items()
+        ],
+    )
     rows = [
         [
-            check.statement,
-            tables.text_of(Interval(check.estimate, check.low, check.high, 1)),
-            check.detail,
-            check.outcome,
+            one.claim,
+            f"`{one.task}`",
+            tables.text_of(Interval(one.check.estimate, one.check.low, one.check.high, one.n)),
+            str(one.n),
+            one.check.detail,
+            one.check.outcome,
         ]
-        for check in checks
+        for one in found
     ]
-    return Table(("claim", "difference [95% CI]", "test", "outcome"), rows).markdown()
+    head = ("claim", "task", "estimate [95% CI]", "seeds", "test", "outcome")
+    return f"{short.markdown()}\n\n{Table(head, rows).markdown()}"
 
 
 def _tuning(results: Results, rows: Sequence[Row]) -> dict[str, str]:
@@ -180,27 +216,33 @@ def _tuning(results: Results, rows: Sequence[Row]) -> dict[str, str]:
         if (found := tuned_of(rows, task, learner)) is not None
     ]
     if not every:
-        return {"tuning": NOTHING, "presets": "None yet."}
-    tried = Table(
-        ("task", "learner", "scores of the settings", "chosen", "its settings", "gain", "n"),
-        [_tried(one) for one in every],
+        return {"tuning": NOTHING, "tuned": "", "presets": "None yet."}
+    names = list(dict.fromkeys(name for one in every for name in one.tried))
+    head = ("task", "learner", *map(_setting, names), "settings of the best", "gain [95% CI]", "n")
+    tried = Table(head, [_tried(one, names) for one in every])
+    other = [one for one in every if one.n]
+    better = [one for one in other if one.better]
+    told = (
+        f"A random setting was best in {len(other)} of {len(every)} pairs. On the seeds of"
+        f" measuring it beats the published one in {len(better)} of them, and"
+        f" {sum(one.worse for one in other)} times it is worse (the interval excludes 0)."
     )
-    better = [
-        [one.task.name, one.learner.name, settings_text(one.preset)] for one in every if one.better
-    ]
-    presets = Table(("task", "algorithm", "settings"), better).markdown() if better else "None."
-    return {"tuning": tried.markdown(), "presets": presets}
+    lines = [[one.task.name, one.learner.name, settings_text(one.preset)] for one in better]
+    presets = Table(("task", "algorithm", "settings"), lines).markdown() if better else "None."
+    return {"tuning": tried.markdown(), "tuned": told, "presets": presets}
 
 
-def _tried(one: Tuned) -> list[str]:
-    means = {name: sum(scores) / len(scores) for name, scores in one.tried.items()}
+def _setting(name: str) -> str:
+    return name.replace("-", " ")
+
+
+def _tried(one: Tuned, names: Sequence[str]) -> list[str]:
+    """Return the row of a pair; the best setting is bold."""
+    means = {name: number(sum(x) / len(x)) for name, x in one.tried.items()}
     return [
-        one.task.name,
+        f"`{one.task.name}`",
         one.learner.title,
-        ", ".join(
-            f"{name} {number(mean)} (n={len(one.tried[name])})" for name, mean in means.items()
-        ),
-        one.chosen,
+        *(f"**{means[n]}**" if n == one.chosen else means.get(n, "") for n in names),
         settings_text(one.setting) if one.setting else "published",
         tables.text_of(Interval(*one.gain, one.n)),
         str(one.n) if one.n else "",

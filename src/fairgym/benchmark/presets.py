@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.benchmark.choice import chosen, score_of
+from fairgym.benchmark.choice import chosen, rows_of, score_of
 from fairgym.benchmark.learner import Learner, learner_names, learner_of
 from fairgym.benchmark.store import (
     CHOSEN,
@@ -57,6 +57,11 @@ class Tuned:
         return self.gain[1] > 0.0
 
     @property
+    def worse(self) -> bool:
+        """Whether the interval of the gain is below 0."""
+        return self.gain[2] < 0.0
+
+    @property
     def preset(self) -> dict[str, Any]:
         """Hyperparameters that differ from the algorithm's defaults, those of the task too."""
         found = self.learner.hyperparameters(self.task, self.setting, self.learner.middle)
@@ -65,20 +70,14 @@ class Tuned:
 
 def tuned_of(rows: Sequence[Row], task: Task, learner: Learner) -> Tuned | None:
     """Return what tuning found; None without rows of tuning."""
-    own = [
-        row
-        for row in rows
-        if row["task"] == task.name
-        and row["algorithm"] == learner.name
-        and row["fingerprint"] == task.fingerprint
-    ]
+    own = rows_of(rows, task, learner)
     tried: dict[str, list[float]] = {}
     for row in own:
         if row["stage"] == TUNING:
             tried.setdefault(row["setting"], []).append(score_of(task, row))
     if not tried:
         return None
-    name, setting = chosen(task, learner.name, own)
+    name, setting = chosen(task, own)
     ours = _scores(task, own, FRONTIER, name, level_text(learner.middle))
     theirs = _scores(task, own, PUBLISHED, CHOSEN, level_text(learner.middle))
     seeds = [seed for seed in ours if seed in theirs]
@@ -102,8 +101,8 @@ def preset_of(name: str, environment: str, algorithm: str) -> dict[str, Any]:
     """Return the hyperparameters of a preset.
 
     Args:
-        name: "tuned", those that beat the published ones in the first task of the environment that
-            has any; or "tuned:TASK".
+        name: "tuned", those that beat the published ones in the plainest task of the environment;
+            or "tuned:TASK".
         environment: Name of the environment.
         algorithm: Name of the algorithm.
 
@@ -113,21 +112,19 @@ def preset_of(name: str, environment: str, algorithm: str) -> dict[str, Any]:
     kind, colon, wanted = name.partition(":")
     if kind != TUNED or (colon and not wanted):
         raise FairgymError(f"preset must be {TUNED}, or {TUNED}:TASK, got {name!r}")
-    tasks = [task_of(wanted)] if wanted else [task_of(one) for one in task_names()]
-    for task in tasks:
-        if task.environment != environment:
-            if wanted:
-                raise FairgymError(
-                    f"preset {name!r} is for {task.environment}, got {environment!r}"
-                )
-            continue
-        found = better_of(task, algorithm)
-        if found is not None:
-            return found.preset
-    raise FairgymError(
-        f"preset {name!r} has no settings of {algorithm} for {environment}: in the benchmark no"
-        " tuned settings beat the published ones on held-out seeds"
-    )
+    tasks = [task_of(one) for one in ([wanted] if wanted else task_names())]
+    if wanted and tasks[0].environment != environment:
+        raise FairgymError(f"preset {name!r} is for {tasks[0].environment}, got {environment!r}")
+    own = [task for task in tasks if task.environment == environment]
+    # variants, such as the harder ones, have more arguments
+    plainest = min(own, key=lambda task: len(task.environment_args), default=None)
+    found = None if plainest is None else better_of(plainest, algorithm)
+    if found is None:
+        raise FairgymError(
+            f"preset {name!r} has no settings of {algorithm} for {environment}: in the benchmark no"
+            " tuned settings beat the published ones on held-out seeds"
+        )
+    return found.preset
 
 
 def better_of(task: Task, algorithm: str) -> Tuned | None:

@@ -80,7 +80,7 @@ class Benchmark:
             and row["fingerprint"] == task.fingerprint
             and row["algorithm"] in (FIXED, RANDOM)
         }
-        return set(range(self.tier.seeds)) <= seeds
+        return set(range(self.tier.rule_seeds)) <= seeds
 
     def add(self, rows: Sequence[Row]) -> None:
         """Add rows to the table."""
@@ -143,6 +143,7 @@ class Stage:
             "task": self.task.name,
             "fingerprint": self.task.fingerprint,
             "algorithm": self.learner.name,
+            "learner_fingerprint": self.learner.fingerprint_in(self.task),
             "stage": self.plan.stage,
             "setting": name,
             "level": level_text(level),

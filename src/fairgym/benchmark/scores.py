@@ -8,16 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from fairgym.benchmark.choice import chosen
+from fairgym.benchmark.choice import chosen, rows_of
 from fairgym.benchmark.learner import Learner
-from fairgym.benchmark.store import FIXED, FRONTIER, RANDOM, RULES, Row, number_of
+from fairgym.benchmark.store import FIXED, FRONTIER, RANDOM, Row, level_text, number_of
 from fairgym.benchmark.task import SUITES, Task
 from fairgym.results.labels import title
 from fairgym.statistics import Gap, systematic_gaps
 from fairgym.statistics.comparisons import hypervolume
 from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.statistics.learners import Front, front_of, improvement_probability
-from fairgym.statistics.shares import share_interval
 
 FIXED_TITLE, RANDOM_TITLE = "Best fixed rule", "Random policy"
 SUITE_TITLES = {
@@ -26,6 +25,8 @@ SUITE_TITLES = {
     "memory": "Fairness that remembers",
 }
 ORIGIN = (0.0, 0.0)  # the reference in a task's box
+FEWEST = 3  # runs for an interval: of two, a bootstrap interval covers half of the time
+NAN = math.nan
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,12 +61,19 @@ def iqm(values: Sequence[float]) -> Interval:
     known = np.array([x for x in values if math.isfinite(x)], np.float64)
     if not known.size:
         return Interval(math.nan, math.nan, math.nan, 0)
-    return Interval(*bootstrap_interval(known), known.size)
+    return _told(bootstrap_interval(known), known.size, known.size)
 
 
 def over_tasks(scores: Sequence[np.ndarray]) -> Interval:
     """Return the interquartile mean over the runs of all tasks."""
-    return Interval(*bootstrap_interval(list(scores)), sum(map(len, scores)))
+    counts = list(map(len, scores))
+    return _told(bootstrap_interval(list(scores)), sum(counts), max(counts))
+
+
+def _told(found: tuple[float, float, float], n: int, most: int) -> Interval:
+    """Return an estimate; without limits if no task has enough runs for a bootstrap."""
+    value, low, high = found
+    return Interval(value, low, high, n) if most >= FEWEST else Interval(value, NAN, NAN, n)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,23 +96,20 @@ class Point:
 
     @property
     def measures(self) -> np.ndarray:
-        """Reward and unfairness of the runs in the task's box, shape (runs, 2)."""
+        """Reward and unfairness of the runs in the task's box, shape (runs, 2).
+
+        A run without numbers, which diverged, counts as the reference.
+        """
         names = ("reward", "unfairness", "terminated")
         numbers = [[number_of(row, name) for name in names] for row in self.rows]
-        return self.task.in_box(*np.array(numbers).T)
+        return np.nan_to_num(self.task.in_box(*np.array(numbers).T))
 
     @property
-    def terminated(self) -> Interval:
-        """Share of episodes that terminate, with the exact interval over all episodes of all runs.
-
-        Episodes of one run share its policy, so the interval is about these policies.
-        """
-        shares = np.array([number_of(row, "terminated") for row in self.rows])
-        counts = np.array([int(row["episodes"]) for row in self.rows])
-        ended = np.rint(shares * counts).astype(int)
-        each = np.concatenate([np.arange(n) < k for n, k in zip(counts, ended, strict=True)])
-        value, low, high = share_interval(each.astype(float))
-        return Interval(value, low, high, len(self.rows))
+    def terminated(self) -> tuple[int, int]:
+        """Number of episodes that terminate, and of all episodes of all runs."""
+        counts = [int(row["episodes"]) for row in self.rows]
+        ended = (number_of(row, "terminated") * n for row, n in zip(self.rows, counts, strict=True))
+        return round(sum(ended)), sum(counts)
 
     @cached_property
     def rates(self) -> np.ndarray:
@@ -152,11 +157,13 @@ class Cell:
         task: The task.
         learner: Name of the learner.
         points: Its levels, in the order of the learner.
+        middle: The level at which it is tuned; None if it has no results there.
     """
 
     task: Task
     learner: str
     points: Sequence[Point]
+    middle: Point | None = None
 
     @cached_property
     def front(self) -> Front:
@@ -172,9 +179,7 @@ class Cell:
         ]
         seeds = [s for s in tables[0] if all(s in table for table in tables)]
         fronts = [np.array([table[seed] for table in tables]) for seed in seeds]
-        return np.array(
-            [hypervolume(front, ORIGIN) for front in fronts if np.isfinite(front).all()]
-        )
+        return np.array([hypervolume(front, ORIGIN) for front in fronts])
 
     @property
     def seconds(self) -> Interval:
@@ -196,7 +201,8 @@ class Results:
         tasks: Tasks with results, in order.
         learners: Learners with results, in order.
         cells: (task, learner) -> levels; the fixed rules and the random policy among them.
-        others: Number of rows of tasks with another definition, which do not count.
+        others: Number of rows that do not count: of other definitions of a task or learner, or of
+            settings that tuning does not choose any more.
     """
 
     known: Sequence[Task]
@@ -212,27 +218,35 @@ class Results:
         """Return the results of tasks and learners in rows."""
         defined = {task.name: task for task in tasks}
         order = {learner.name: learner for learner in learners}
-        best = {
-            (task.name, learner.name): chosen(task, learner.name, rows)[0]
-            for task in tasks
-            for learner in learners
-        }
         found: dict[tuple[str, str], dict[str, list[Row]]] = {}
-        others = 0
-        for row in rows:
-            task = defined.get(row["task"])
-            if task is None or row["stage"] not in (FRONTIER, RULES):
-                continue
-            learner = order.get(row["algorithm"])
-            if row["fingerprint"] != task.fingerprint:
-                others += 1
-            elif row["stage"] == RULES or (
-                learner and row["setting"] == best[task.name, learner.name]
-            ):
-                levels = found.setdefault((task.name, row["algorithm"]), {})
+
+        def add(several: Sequence[Row]) -> None:
+            for row in several:
+                levels = found.setdefault((row["task"], row["algorithm"]), {})
                 levels.setdefault(row["level"], []).append(row)
+
+        of: dict[tuple[str, str], list[Row]] = {}
+        for row in rows:
+            if row["task"] in defined:
+                of.setdefault((row["task"], row["algorithm"]), []).append(row)
+        others = 0
+        for (name, algorithm), several in of.items():
+            task, learner = defined[name], order.get(algorithm)
+            if algorithm in (FIXED, RANDOM):
+                own = [row for row in several if row["fingerprint"] == task.fingerprint]
+                counted = own
+            elif learner is not None:
+                own = rows_of(several, task, learner)
+                best, _ = chosen(task, own)
+                tried = [row for row in own if row["stage"] == FRONTIER]
+                counted = [row for row in tried if row["setting"] == best]
+                others += len(tried) - len(counted)
+            else:
+                continue
+            others += len(several) - len(own)
+            add(counted)
         cells = {
-            (task, name): Cell(defined[task], name, _points(defined[task], order.get(name), levels))
+            (task, name): _cell(defined[task], name, order.get(name), levels)
             for (task, name), levels in found.items()
         }
         return cls(
@@ -261,25 +275,47 @@ class Results:
         The score of a seed is the hypervolume of its front. Empty without results, or if the best
         fixed rule is not above the random policy.
         """
-        cell, rule = self.cells.get((task.name, learner)), self.best_rule(task)
-        random = self.cells.get((task.name, RANDOM))
-        if cell is None or rule is None or random is None:
+        cell = self.cells.get((task.name, learner))
+        return self._normalised(task, None if cell is None else cell.volumes)
+
+    def single_scores(self, task: Task, learner: str) -> np.ndarray:
+        """Return normalised scores of the learner's runs at its middle level, one by one.
+
+        A front is the best of several runs, which noise alone makes better than one. So learners
+        with different numbers of levels are compared by these.
+        """
+        cell = self.cells.get((task.name, learner))
+        middle = None if cell is None else cell.middle
+        return self._normalised(task, None if middle is None else _area(middle))
+
+    def _normalised(self, task: Task, volumes: np.ndarray | None) -> np.ndarray:
+        rule, random = self.best_rule(task), self.cells.get((task.name, RANDOM))
+        if volumes is None or rule is None or random is None:
             return np.zeros(0)
         low, high = random.volumes.mean(), _area(rule).mean()
         # rounded, or the mean of the random policy itself would not be 0
-        return np.round((cell.volumes - low) / (high - low), 12) if high > low else np.zeros(0)
+        return np.round((volumes - low) / (high - low), 12) if high > low else np.zeros(0)
 
-    def by_task(self, tasks: Sequence[Task], learner: str) -> list[np.ndarray]:
-        """Return the scores in those of the tasks in which the learner has any."""
-        found = [self.scores(task, learner) for task in tasks]
+    def by_task(
+        self, tasks: Sequence[Task], learner: str, *, single: bool = False
+    ) -> list[np.ndarray]:
+        """Return the scores in those of the tasks in which the learner has any.
+
+        Args:
+            tasks: The tasks.
+            learner: Name of the learner.
+            single: Whether those of runs at the middle level instead of those of fronts.
+        """
+        of = self.single_scores if single else self.scores
+        found = [of(task, learner) for task in tasks]
         return [scores for scores in found if scores.size]
 
     def improvement(self, tasks: Sequence[Task], ours: str, theirs: str) -> Interval:
-        """Return the probability that a run of ours scores above one of theirs.
+        """Return the probability that a run of ours scores above one of theirs (middle levels).
 
         It is over the tasks in which both have runs; `n` is their number.
         """
-        pairs = [(self.scores(t, ours), self.scores(t, theirs)) for t in tasks]
+        pairs = [(self.single_scores(t, ours), self.single_scores(t, theirs)) for t in tasks]
         both = [(x, y) for x, y in pairs if x.size and y.size]
         if not both:
             return Interval(math.nan, math.nan, math.nan, 0)
@@ -287,15 +323,18 @@ class Results:
         return Interval(*found, len(both))
 
 
-def _points(task: Task, learner: Learner | None, levels: dict[str, list[Row]]) -> list[Point]:
-    """Return the levels in the order of the learner, and rows by seed."""
+def _cell(task: Task, name: str, learner: Learner | None, levels: dict[str, list[Row]]) -> Cell:
+    """Return a cell with levels in the order of the learner, and rows by seed."""
     names = list(levels)
     if learner is not None:
-        order = [f"{level:g}" for level in learner.levels]
+        order = [level_text(level) for level in learner.levels]
         names.sort(key=lambda name: order.index(name) if name in order else len(order))
-    return [
-        Point(task, name, sorted(levels[name], key=lambda row: int(row["seed"]))) for name in names
-    ]
+    points = {
+        one: Point(task, one, sorted(levels[one], key=lambda row: int(row["seed"])))
+        for one in names
+    }
+    middle = None if learner is None else points.get(level_text(learner.middle))
+    return Cell(task, name, list(points.values()), middle)
 
 
 def _area(point: Point) -> np.ndarray:

@@ -18,7 +18,10 @@ STAGES = (TUNING, FRONTIER, PUBLISHED, RULES)
 FIXED, RANDOM = "fixed-rules", "random"  # policies without learning, in the place of learners
 CHOSEN = "published"  # name of the published setting
 # What tells rows apart; a later row with the same key replaces an earlier one.
-KEY = ("task", "fingerprint", "algorithm", "stage", "setting", "level", "seed")
+KEY = (
+    *("task", "fingerprint", "algorithm", "learner_fingerprint"),
+    *("stage", "setting", "level", "seed"),
+)
 NUMBERS = ("reward", "unfairness", "disparity", "null", "p", "terminated", "steps", "seconds")
 COLUMNS = (
     *KEY,

@@ -21,21 +21,26 @@ from fairgym.benchmark.scores import (
 )
 from fairgym.benchmark.store import FIXED, RANDOM
 from fairgym.benchmark.task import Task
-from fairgym.results.labels import those
+from fairgym.results.labels import rate_title, those, words
 from fairgym.results.numbers import Estimate, interval, number
 from fairgym.results.table import Table
 from fairgym.statistics.shares import share_interval
 
 RIVAL = "ppo"  # of the probability of improvement: the learner without a fairness method
-TASK_HEAD = (
-    *("learner", "level", "n", "reward ↑", "unfairness ↓", "published disparity", "null mean"),
-    *("widest systematic gap", "p ≤ .05", "worst group", "episodes that terminate"),
+LEVEL_HEAD = (*("learner", "level", "runs", "reward ↑", "unfairness ↓", "terminated episodes"),)
+GROUP_HEAD = (
+    *("learner", "level", "runs", "published disparity", "null mean"),
+    *("widest systematic gap", "p ≤ .05", "worst group"),
 )
-FRONT_HEAD = ("learner", "n", "hypervolume ↑", "score ↑", "steps per run", "seconds per run")
+FRONT_HEAD = (
+    *("learner", "seeds", "hypervolume ↑", "score ↑", "score of one run ↑"),
+    *("steps per run", "seconds per run"),
+)
 SUITE_HEAD = (
-    *("learner", "tasks", "runs", "score ↑", "runs above the best fixed rule"),
-    "probability of improvement over PPO",
+    *("learner", "tasks", "fronts", "score ↑", "score of one run ↑"),
+    *("fronts above the best fixed rule", "probability of improvement over PPO"),
 )
+ALL_RULES = "All fixed rules"
 
 
 def text_of(found: Interval) -> str:
@@ -66,39 +71,45 @@ def tables_of(results: Results) -> Iterator[Table]:
             yield table
         for task in tasks:
             yield front_table(results, task)
-            yield task_table(results, task)
+            yield level_table(results, task)
+            if (groups := group_table(results, task)) is not None:
+                yield groups
 
 
 def suite_table(results: Results, suite: str, tasks: Sequence[Task]) -> Table | None:
     """Return the scores of learners over the tasks of a suite; None without scores."""
     rows = []
-    for one in results.learners:
-        scores = results.by_task(tasks, one.name)
+    for name in (*(one.name for one in results.learners), FIXED):
+        scores = results.by_task(tasks, name)
         if not scores:
             continue
-        runs = sum(map(len, scores))
-        better = results.improvement(tasks, one.name, RIVAL)
+        single = results.by_task(tasks, name, single=True)
+        better = results.improvement(tasks, name, RIVAL)
         rows.append(
             (
-                over_tasks(scores).value,
+                (len(scores) < len(tasks), -over_tasks(scores).value),
                 [
-                    one.title,
+                    ALL_RULES if name == FIXED else title_of(results, name),
                     f"{len(scores)} of {len(tasks)}",
-                    str(runs),
+                    str(sum(map(len, scores))),
                     text_of(over_tasks(scores)),
+                    text_of(over_tasks(single)) if single else "",
                     text_of(above_the_rule(scores)),
                     ""
-                    if one.name == RIVAL or not better.n
+                    if name == RIVAL or not better.n
                     else f"{text_of(better)} ({tasks_text(better.n)})",
                 ],
             )
         )
-    if not rows:
+    if len(rows) < 2:
         return None
-    rows.sort(key=lambda row: -row[0])
+    rows.sort(key=lambda row: row[0])
     caption = (
         "score: normalised hypervolume of a seed's front, random policy 0, best fixed rule 1;"
-        " interquartile mean over runs [stratified bootstrap 95% CI]; share of runs: exact 95% CI"
+        " interquartile mean over seeds of all tasks [stratified bootstrap 95% CI]; one run: the"
+        " same of each run at the middle level, by which learners are compared with PPO, since a"
+        " front is the best of several runs; share of fronts: exact 95% CI; learners with results"
+        " in all tasks come first"
     )
     return _filled(Table(SUITE_HEAD, [row for _, row in rows], caption, suite_name(suite)))
 
@@ -122,6 +133,7 @@ def front_table(results: Results, task: Task) -> Table:
                 str(volume.n),
                 text_of(volume),
                 text_of(iqm(scores.tolist())),
+                text_of(iqm(results.single_scores(task, cell.learner).tolist())),
                 number(cell.steps.value) if trained else "",
                 text_of(cell.seconds) if trained else "",
             ]
@@ -129,22 +141,69 @@ def front_table(results: Results, task: Task) -> Table:
     caption = (
         f"hypervolume of the front of interquartile means from reward {task.reference[0]:g} and"
         f" unfairness {task.reference[1]:g}, in units of the box to {task.ideal[0]:g} and"
-        f" {task.ideal[1]:g} [bootstrap 95% CI]; n: seeds per level"
+        f" {task.ideal[1]:g} [bootstrap 95% CI]; one run: at the middle level; seconds: over all"
+        " runs of the front"
     )
-    return Table(FRONT_HEAD, rows, caption, f"{task.name}: fronts")
+    return _filled(Table(FRONT_HEAD, rows, caption, f"{task.name}: fronts"))
 
 
-def task_table(results: Results, task: Task) -> Table:
-    """Return the measures of every learner at every level in a task."""
+def level_table(results: Results, task: Task) -> Table:
+    """Return reward and unfairness of every learner at every level in a task."""
     rows = []
     for cell in cells_of(results, task):
         for point in cell.points:
-            rows.append([title_of(results, cell.learner), point.level, *_measures(point)])
+            ended, episodes = point.terminated
+            rows.append(
+                [
+                    *_named(results, cell, point),
+                    text_of(point.of("reward")),
+                    text_of(point.of("unfairness")),
+                    f"{ended} of {episodes}" if ended else "",
+                ]
+            )
+    caption = "interquartile means over runs [bootstrap 95% CI], of episodes that do not terminate"
+    return _filled(Table(LEVEL_HEAD, rows, caption, f"{task.name}: every level"))
+
+
+def group_table(results: Results, task: Task) -> Table | None:
+    """Return what becomes of the groups at every level; None without groups."""
+    if not task.disparity:
+        return None
+    rows, same = [], True
+    for cell in cells_of(results, task):
+        for point in cell.points:
+            rejected, tests = point.rejections
+            worst = point.worst_group()
+            disparity = text_of(point.of("disparity"))
+            same &= disparity == text_of(point.of("unfairness"))
+            rows.append(
+                [
+                    *_named(results, cell, point),
+                    disparity,
+                    text_of(point.of("null")),
+                    gap_text(point),
+                    f"{rejected} of {tests}" if tests else "",
+                    "" if worst is None else f"{worst[0].replace('_', ' ')}: {text_of(worst[1])}",
+                ]
+            )
+    if same:  # the unfairness of the task is this disparity
+        rows = [[*row[:3], "", *row[4:]] for row in rows]
+    env, _ = task.world
     caption = (
-        "interquartile means over runs [bootstrap 95% CI]; gap: simultaneous t interval over runs;"
-        " p ≤ .05: runs whose permutation test rejects equal treatment"
+        f"{words(task.disparity)} compares the groups'"
+        f" {rate_title(env.unwrapped, task.disparity).lower()}; gap: first group minus second"
+        " [simultaneous 95% t interval over runs], unclear if 0 is inside"
     )
-    return _filled(Table(TASK_HEAD, rows, caption, f"{task.name}: every level"))
+    table = _filled(Table(GROUP_HEAD, rows, caption, f"{task.name}: groups"))
+    tested = " and p ≤ .05: runs whose permutation test rejects equal treatment"
+    if "p ≤ .05" in table.head:
+        more = "; null mean: the disparity if labels of groups are permuted;"
+        table = dataclasses.replace(table, caption=caption + more + tested.removeprefix(" and"))
+    return table
+
+
+def _named(results: Results, cell: Cell, point: Point) -> list[str]:
+    return [title_of(results, cell.learner), point.level, str(len(point.rows))]
 
 
 def _filled(table: Table) -> Table:
@@ -156,22 +215,6 @@ def _filled(table: Table) -> Table:
 
 def _seeds(cell: Cell) -> int:
     return max(len(point.rows) for point in cell.points)
-
-
-def _measures(point: Point) -> list[str]:
-    rejected, tests = point.rejections
-    worst = point.worst_group()
-    return [
-        str(len(point.rows)),
-        text_of(point.of("reward")),
-        text_of(point.of("unfairness")),
-        text_of(point.of("disparity")),
-        text_of(point.of("null")),
-        gap_text(point),
-        f"{rejected} of {tests}" if tests else "",
-        "" if worst is None else f"{worst[0].replace('_', ' ')}: {text_of(worst[1])}",
-        text_of(point.terminated),
-    ]
 
 
 def gap_text(point: Point) -> str:
@@ -212,6 +255,8 @@ def records_of(results: Results) -> list[dict[str, Any]]:
         for one in results.learners:
             if scores := results.by_task(tasks, one.name):
                 add(suite, one.name, "", "score", over_tasks(scores))
+                if single := results.by_task(tasks, one.name, single=True):
+                    add(suite, one.name, "", "score_of_one_run", over_tasks(single))
                 add(suite, one.name, "", "above_best_rule", above_the_rule(scores))
                 better = results.improvement(tasks, one.name, RIVAL)
                 add(suite, one.name, "", "improvement_over_ppo", better)
@@ -221,13 +266,17 @@ def records_of(results: Results) -> list[dict[str, Any]]:
                 volume = Interval(front.hypervolume, front.low, front.high, _seeds(cell))
                 add(task.name, name, "", "hypervolume", volume)
                 add(task.name, name, "", "score", iqm(results.scores(task, name).tolist()))
+                single = results.single_scores(task, name)
+                add(task.name, name, "", "score_of_one_run", iqm(single.tolist()))
                 for measure, one in (("seconds", cell.seconds), ("steps", cell.steps)):
                     if name not in (RANDOM, FIXED):
                         add(task.name, name, "", measure, one)
                 for point in cell.points:
                     for measure in ("reward", "unfairness", "disparity", "null"):
                         add(task.name, name, point.level, measure, point.of(measure))
-                    add(task.name, name, point.level, "terminated", point.terminated)
+                    ended, episodes = point.terminated
+                    share = Interval(ended / episodes, math.nan, math.nan, len(point.rows))
+                    add(task.name, name, point.level, "terminated", share)
                     if gap := point.gap:
                         wide = Interval(gap.mean, gap.low, gap.high, len(point.rows))
                         add(task.name, name, point.level, "widest_gap", wide)

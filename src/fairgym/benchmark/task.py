@@ -106,7 +106,8 @@ class Task:
     def fingerprint(self) -> str:
         """Hash of everything that gives results their meaning; results of others do not count."""
         content = dataclasses.asdict(self)
-        for name in ("title", "suite", "learners", "left_out", "golden", "reference", "ideal"):
+        others = ("title", "suite", "learners", "left_out", "golden", "settings", "family")
+        for name in others:  # hyperparameters are in the fingerprint of a learner
             del content[name]
         return fingerprint_of(content)
 
@@ -147,12 +148,12 @@ class Task:
     def in_box(self, reward: Any, unfairness: Any, terminated: Any = 0.0) -> np.ndarray:
         """Return points in the box: the reference is (0, 0) and the ideal (1, 1).
 
-        Points are scaled by the share of episodes that do not terminate, so that an early end,
-        after which there is no unfairness, does not pay.
+        An episode that terminates counts as the reference, so that an early end, after which there
+        is no unfairness, does not pay.
 
         Args:
-            reward: Reward.
-            unfairness: Unfairness.
+            reward: Mean reward of the episodes that do not terminate; NaN if all do.
+            unfairness: Their mean unfairness.
             terminated: Share of episodes that terminate.
 
         Returns:
@@ -161,7 +162,8 @@ class Task:
         (worst, most), (best, least) = self.reference, self.ideal
         x = (np.asarray(reward, np.float64) - worst) / (best - worst)
         y = (most - np.asarray(unfairness, np.float64)) / (most - least)
-        return np.stack([x, y], axis=-1) * (1.0 - np.asarray(terminated, np.float64)[..., None])
+        ended = np.asarray(terminated, np.float64)[..., None]
+        return np.where(ended == 1.0, 0.0, np.stack([x, y], axis=-1) * (1.0 - ended))
 
     def episode_sums(self) -> dict[str, float]:
         """Return the sums over groups of all components in the default episode, to 6 digits.

@@ -127,7 +127,7 @@ def _list(arguments: Sequence[str]) -> None:
     flags = parse(ListFlags, arguments, f"{PROG} list")
     tasks, learners = _chosen(flags)
     changes = {task.name: task.changes() for task in tasks} if flags.check else {}
-    names = [learner.name for learner in learners]
+    cells, _ = _fitting(tasks, learners)
     records = [
         {
             "task": task.name,
@@ -135,15 +135,15 @@ def _list(arguments: Sequence[str]) -> None:
             "suite": task.suite,
             "environment": task.environment,
             "steps": task.steps,
-            "learners": ", ".join(name for name in names if name in task.learners),
+            "learners": ", ".join(one.name for of, one in cells if of is task),
             "fingerprint": task.fingerprint,
             "changes": "; ".join(changes.get(task.name, ())) or None,
         }
         for task in tasks
     ]
     if flags.give("benchmark list", lambda: {"results": records}):
-        cells = [[r["task"], r["suite"], f"{r['steps']:,}", r["learners"]] for r in records]
-        show(Table(["task", "suite", "steps", "learners that fit"], cells, words=True))
+        rows = [[r["task"], r["suite"], f"{r['steps']:,}", r["learners"]] for r in records]
+        show(Table(["task", "suite", "steps", "learners that fit"], rows, words=True))
     if wrong := [f"{name}: {text[0]}" for name, text in changes.items() if text]:
         raise FairgymError(f"{len(wrong)} tasks differ from their records: {'; '.join(wrong)}")
 

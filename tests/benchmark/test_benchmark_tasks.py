@@ -1,6 +1,7 @@
 """Tasks and learners of the benchmark: what files say, what fits, what is tuned."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import paced
@@ -183,7 +184,7 @@ def test_learners_with_a_fairness_method_are_given_the_tasks_unfairness():
         task = task_of(name)
         for one in map(learner_of, ("a-ppo", "cpo", "ppo-lagrangian")):
             if one.name in task.learners:
-                job = one.config(task, None, 1.0, 1.0).build()
+                job: Any = one.config(task, None, 1.0, 1.0).build()
                 measure = job.algorithm.measures(job.env)["short_term"].metric
                 assert measure == job.env.metrics[task.disparity], (name, one.name)
 

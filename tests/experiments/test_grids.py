@@ -276,20 +276,6 @@ def test_experiments_share_what_they_can():
         assert readings[key] == fig7[same], key
 
 
-def test_rows_that_a_predicted_check_compares_have_more_seeds():
-    """At paper scale ten seeds, those of figure 7; the other questions have three."""
-    experiment = experiments.get("mafe-readings")()
-    for scale, few, more in (("paper", 3, 10), ("quick", 5, 5)):
-        size = experiment.size(scale)
-        seeds = {key: len(experiment.seeds_of(key, size)) for key in experiment.grid(size)}
-        assert size.seeds == few and set(seeds.values()) == {few, more}
-        for claim in experiment.claims:
-            for at in (claim.above, claim.below):
-                decided = claim.kind == "predicted"
-                assert seeds[f"{at.place}/{at.label}"] == (more if decided else few)
-    assert len(experiment.seeds_of(next(iter(seeds)), experiment.size("paper", 4))) == 4
-
-
 def test_experiments_on_loan_share_runs_with_figure_7():
     """The default world and the published terms are the run of all terms."""
     size = experiments.get("mafe-fig7")().size("paper")

@@ -7,7 +7,6 @@ text allows more than one answer. The reported policies indicate which one the a
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
 
 import numpy as np
 from jaxtyping import PyTree
@@ -129,12 +128,6 @@ HELD = "figure 10"  # column with the number of its checks that hold
 SEARCHED = "grid search"  # key of the numbers of `_relief.search`
 CHOSEN = lending_words(CHOSEN_FORGIVEN)
 PUBLISHED, SEEN = QUEUES
-# Rows that the predicted checks compare.
-DECISIVE = (
-    f"forgiveness/{CHOSEN}",
-    f"rewards/{CHOSEN_FORGIVEN:g} forgiven, direct",
-    *(f"queues/{row}" for row in QUEUES),
-)
 
 
 @ex.experiments.register("mafe-readings")
@@ -149,7 +142,6 @@ class MafeReadings(ex.ComparisonFigure):
         " direct rewards alone; the paper does not say how much relief is forgiven, how much a bank"
         " pays out per month, whose waits count, and how a failed episode is scored"
     )
-    sizes: ClassVar = {"paper": dataclasses.replace(ex.PAPER, seeds=3), "quick": ex.QUICK}
     caption = ex.CAPTION
     claims = (
         ex.Claim(
@@ -173,11 +165,6 @@ class MafeReadings(ex.ComparisonFigure):
         ),
     )
 
-    def seeds_of(self, key: str, size: ex.Size) -> range:
-        """Return figure 7's ten seeds for rows that a predicted check compares, at paper scale."""
-        more = key in DECISIVE and size == self.sizes["paper"]
-        return range(ex.SCALES["paper"].seeds if more else size.seeds)
-
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every interpretation of every question."""
         assert size.people is not None
@@ -199,7 +186,7 @@ class MafeReadings(ex.ComparisonFigure):
         """Return question -> interpretation -> `numbers`, and the grid search."""
         assert size.people is not None
         data = super().measure(size, runs, seeds)
-        return data | {SEARCHED: _relief.search(size.people, range(ex.SCALES["paper"].seeds))}
+        return data | {SEARCHED: _relief.search(size.people, range(2 * size.seeds))}
 
     def checks(self, data: PyTree) -> list[ex.Check]:
         """Check the published behaviour under the chosen interpretations, and effects of others.

@@ -21,6 +21,7 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments import experiments
 from fairgym.experiments._measurements import KINDS, category, first_and_last, logged_curves
 from fairgym.experiments.fairqcm._bounds import bound, optimum
+from fairgym.experiments.mafe import _parts_of_gaps as parts_of_gaps
 from fairgym.experiments.mafe import robust as robustness
 from fairgym.experiments.mafe import served as serving
 from fairgym.experiments.mafe import targeted as targeting
@@ -367,6 +368,13 @@ def groups(good: bool) -> Any:
             "groups": ("first", "second"),
             "attribute": "score",
             "time_unit": "months",
+            "parts": {
+                metric: {
+                    part: near(0.01 * (k + 1), 0.001)
+                    for k, part in enumerate(("gap", *parts_of_gaps.SINGLE, "interactions"))
+                }
+                for metric in parts_of_gaps.RATES[name]
+            },
             "settings": found,
         }
     return data

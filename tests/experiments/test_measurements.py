@@ -4,12 +4,15 @@ import dataclasses
 import functools
 from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
 from stand_ins import stand_in
 
 from fairgym.config import RunConfig
+from fairgym.core import rollout
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.mafe._parts_of_gaps import parts_of_gaps
 from fairgym.experiments.mafe._readings import queue, served
 from fairgym.experiments.mafe.aims import exchanged, in_bed
 from fairgym.experiments.mafe.groups import flips_of
@@ -170,6 +173,25 @@ def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
     assert "admissions" in flips
     for size, by_group in flips.values():
         assert len(by_group) == 2 and ((size > 0.0) is seen)
+
+
+@pytest.mark.full
+def test_the_parts_of_a_gap_under_learned_policies_sum_to_it(tmp_path):
+    shape = {"population": 600, "horizon": 12}
+    training = {"epochs": 1, "episodes_per_epoch": 4, "hidden": 2, "evaluation_episodes": 2}
+    given = {"environment_args": shape, "algorithm_args": training}
+    train(RunConfig("loan", seed=3, **given), tmp_path / "run")
+    run = load(tmp_path / "run")
+    found = parts_of_gaps("loan", [run], 8)["admission_disparity"]
+    gaps = []
+    for key in jax.random.split(jax.random.key(3), 8):
+        totals = rollout(run.env, run.params, run.policies, key).totals
+        first, second = np.asarray(totals.approved, np.float64) / np.asarray(totals.applied)
+        gaps.append(first - second)
+    assert found["gap"] == pytest.approx([np.mean(gaps)], abs=1e-6)
+    parts = [values for name, values in found.items() if name != "gap"]
+    assert np.sum(parts, axis=0) == pytest.approx(found["gap"], abs=1e-6)
+    assert len(parts) == 5 and any(abs(values[0]) > 1e-3 for values in parts)
 
 
 @pytest.mark.full

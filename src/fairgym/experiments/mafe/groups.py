@@ -18,6 +18,7 @@ from fairgym.experiments.mafe._calibration import (
     deciles_table,
     thirds_table,
 )
+from fairgym.experiments.mafe._parts_of_gaps import parts_of_gaps, parts_table
 from fairgym.fairness import Disparity
 from fairgym.policies import Flips, fixed_policies, group_flips
 from fairgym.results.labels import title, words
@@ -92,7 +93,7 @@ class MafeGroups(ex.ComparisonFigure):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Return environment -> "groups", "attribute" and "settings": setting -> numbers."""
+        """Return environment -> "groups", "attribute", "parts" and "settings" with numbers."""
         assert size.held_out is not None
         data: dict[str, PyTree] = {}
         for name, found in super().measure(size, runs, seeds).items():
@@ -108,6 +109,7 @@ class MafeGroups(ex.ComparisonFigure):
                 "groups": env.spec.groups,
                 "attribute": words(env.spec.core_attribute),
                 "time_unit": env.spec.time_unit,
+                "parts": parts_of_gaps(name, several, size.held_out),
                 "settings": {**found, "fixed policy": {**measured, "flips": {}, "by_group": {}}},
             }
         return data
@@ -148,8 +150,9 @@ class MafeGroups(ex.ComparisonFigure):
         return checks
 
     def tables(self, data: PyTree) -> list[ex.Table]:
-        """Return five tables per environment."""
-        makers = (_ends_table, _flips_table, thirds_table, deciles_table, _course_table)
+        """Return six tables per environment."""
+        makers = (_ends_table, _flips_table, parts_table)
+        makers = (*makers, thirds_table, deciles_table, _course_table)
         return [make(name, one) for name, one in data.items() for make in makers]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:

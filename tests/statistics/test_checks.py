@@ -116,7 +116,10 @@ def test_checks_are_made_of_means_over_seeds():
         assert Check.between("", values, 0.2, 0.4).outcome == OPEN
     paired = Check.higher("", [1.0, 2.0, 3.0], [0.5, 1.4, 2.4], "calibrated")
     assert paired.outcome == HOLDS and paired.kind == "calibrated"
-    assert paired.detail == "p = 0.25"  # three pairs have no lower one
+    # three pairs have no lower p; of so few seeds the values stand beside the interval
+    assert paired.detail == "p = 0.25; seeds: 0.5, 0.6, 0.6"
+    assert Check.above("", [0.1, 0.2, 0.3, 0.4], 0.0).detail == ""
+    assert Check.above("", [0.5, 0.5], 0.0).detail == ""
     assert Check.higher("", [1.0, 2.0, 3.0], [0.5, 2.4, 2.4]).outcome == OPEN
     assert Check.higher("", [1.0], [0.0]).outcome == OPEN, "one seed decides nothing"
     apart = Check.greater("", [1.0, 1.1, 0.9, 1.0], [0.5, 0.4])

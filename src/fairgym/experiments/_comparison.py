@@ -108,7 +108,7 @@ class ComparisonFigure(Experiment):
     claims: ClassVar[Sequence[Claim]] = ()
     caption: ClassVar[str] = (
         "Large marks are interquartile means over seeds with stratified bootstrap 95% intervals,"
-        " faint dots are seeds."
+        " faint dots are seeds. Grey bands: the 95% interval of the null mean, where there is one."
     )
     height: ClassVar[float] = 3.4
     rotation: ClassVar[float] = 45
@@ -166,7 +166,8 @@ class ComparisonFigure(Experiment):
             for place, (label, one) in enumerate(panel.found.items()):
                 for index, column in enumerate(panel.columns):
                     colour, marker = self.colour(label, index), style.MARKERS[index]
-                    dot(axis, place + 0.35 * index, one[column], colour, marker)
+                    null = one.get(column + NULL_MEAN)
+                    dot(axis, place + 0.35 * index, one[column], colour, marker, null)
             turned = {"rotation": self.rotation, "ha": "right"} if self.rotation else {}
             axis.set_xticks(range(len(panel.found)), list(panel.found), **turned)
             if panel.title:

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from fairgym.report import style
 from fairgym.results.numbers import number
 from fairgym.statistics.intervals import (
+    FEW_SEEDS,
     Numbers,
     bootstrap_interval,
     interquartile_mean,
@@ -20,7 +21,6 @@ from fairgym.statistics.intervals import (
 
 NULL_MEAN = ", null mean"  # suffix of a column name
 MOST_BANDS = 3  # in one panel
-FEW_SEEDS = 3  # up to this number, the values of the seeds follow their interval
 LONGEST = 14  # letters of a label that stands at the end of its line
 
 CAPTION = (
@@ -228,9 +228,29 @@ def curve_legend(
     style.top_legend(figure, [Line2D([], [], label=one, **looks[one]) for one in labels])
 
 
-def dot(panel: Axes, x: float, values: Numbers, colour: str, marker: str = "o") -> None:
-    """Plot an estimate with its interval as a bar, and every seed as a faint dot beside it."""
+def dot(
+    panel: Axes,
+    x: float,
+    values: Numbers,
+    colour: str,
+    marker: str = "o",
+    null: Numbers | None = None,
+) -> None:
+    """Plot an estimate with its interval as a bar, and every seed as a faint dot beside it.
+
+    Args:
+        panel: The panel.
+        x: Place of the seeds; the estimate is to the right of them.
+        values: A number per seed.
+        colour: Colour.
+        marker: Marker of the estimate.
+        null: Numbers of each seed under permutations, (seeds, permutations): a grey band shows the
+            95% interval of their interquartile mean over seeds.
+    """
     values = np.asarray(values, np.float64)
+    if null is not None:
+        low, high = np.quantile(interquartile_mean(null, axis=0), [0.025, 0.975])
+        panel.fill_between([x - 0.1, x + 0.25], low, high, color=style.GRID, lw=0, zorder=0)
     middle, low, high = bootstrap_interval(values)
     panel.plot([x] * len(values), values, "o", color=colour, alpha=0.3, ms=4, mew=0)
     panel.plot([x + 0.15] * 2, [low, high], color=colour, lw=1.6)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from fairgym.statistics.comparisons import paired_test, welch_test
-from fairgym.statistics.intervals import Numbers, mean_interval
+from fairgym.statistics.intervals import FEW_SEEDS, Numbers, mean_interval
 from fairgym.statistics.shares import two_outcomes
 
 Kind = Literal["predicted", "own prediction", "calibrated", "by construction"]
@@ -127,10 +127,16 @@ class Check:
 
 
 def _over_seeds(values: Numbers) -> tuple[tuple[float, float, float], str]:
-    """Return the mean over seeds with its interval, and the two outcomes of the seeds in words."""
-    found = two_outcomes(values)
+    """Return the mean over seeds with its interval, and what it hides in words.
+
+    These are the two outcomes of the seeds, or the values of two or three seeds, of which an
+    interval says little.
+    """
+    found, several = two_outcomes(values), np.asarray(values, np.float64).reshape(-1)
     if found is None:
-        return mean_interval(values), ""
+        few = 2 <= several.size <= FEW_SEEDS and np.ptp(several) > 0.0
+        told = ", ".join(f"{x:.3g}" for x in several)
+        return mean_interval(values), f"seeds: {told}" if few else ""
     words = f"{found.lower:.3g} with {found.total - found.high} seeds, {found.upper:.3g} with"
     return found.interval(), f"{words} {found.high}"
 

@@ -10,6 +10,8 @@ import numpy as np
 from fairgym.core import FairgymError
 
 # One number per seed, or rows of them.
+FEW_SEEDS = 3  # up to this number, an interval says little: the values stand beside it
+
 Numbers = np.ndarray | Sequence[float | np.floating | Sequence[float] | np.ndarray]
 
 

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgym.core import FairgymError
-from fairgym.statistics.intervals import bootstrap_interval, interquartile_mean
+from fairgym.statistics.intervals import FEW_SEEDS, bootstrap_interval, interquartile_mean
 from fairgym.statistics.learners import front_of
 from fairgym.sweeps.results import GAPS, METRICS, Row, has_measure, is_measure
 from fairgym.sweeps.sweeping import FINISHED
 
 LEVEL = 0.95
-FEW_SEEDS = 3  # up to this number, values of single seeds are shown beside their interval
 
 
 def measures_of(rows: Sequence[Row]) -> list[str]:

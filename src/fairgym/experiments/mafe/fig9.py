@@ -113,8 +113,7 @@ class MafeFig9(ex.ComparisonFigure):
                     reward[1.0],
                 ),
                 ex.Check.below(
-                    f"{name}: normalised terms stay within 0 and 1 (largest profit at any lambda"
-                    " below 1)",
+                    f"{name}: normalised profit stays below 1 at every lambda (the largest)",
                     np.max([one[PROFIT] for one in found.values()], axis=0),
                     1.0,
                 ),

@@ -162,12 +162,11 @@ def print_summary(comparison: Comparison, setting: str = "", lines: int = LINES)
     ]
     room = lines - taken - bool(better) - 2  # the headings, and a last line
     kept = min(len(better), max(room - len(behind), (room + 1) // 2))
-    blocks = {
-        f"Compared with {reference}, where the 95% CI of the difference excludes 0:": better[:kept],
-        "Worse off on average, where the 95% CI of the gap excludes 0:": behind[: room - kept],
-    }
+    compared = f"Compared with {reference}, where the 95% CI of the difference excludes 0:"
+    worse = "Worse off on average, where the 95% CI of the gap excludes 0:"
     if not behind and gaps_of(env, columns[reference]):
-        blocks["Worse off: no group clearly."] = []
+        worse = "Worse off: no group clearly."
+    blocks = {worse: behind[: room - kept], compared: better[:kept]}
     for name, texts in blocks.items():
         if texts or name.endswith("."):
             line(name)

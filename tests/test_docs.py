@@ -236,6 +236,18 @@ def test_flags_in_the_text_on_algorithms_are_taken_with_their_values():
         plan_of(["doughnut", "--algorithm", algorithm, *shlex.split(given)])
 
 
+@pytest.mark.parametrize("name", ["algorithms", "command-line", "coming-from-pocar-and-elbert"])
+def test_training_commands_are_taken_with_their_values(name):
+    """Presets too: the benchmark has them. Not files, nor words in capital letters."""
+    text = (ROOT / "docs" / f"{name}.md").read_text().replace("\\\n", " ")
+    lines = [*re.findall(r"^fairgym train (.*)$", text, re.MULTILINE)]
+    lines += re.findall(r"`fairgym train ([^`]+ --preset [^`]+)`", text)
+    taken = [line for line in lines if not re.search(r"--(config|import|resume)|[A-Z]{4}", line)]
+    assert len(taken) >= 2
+    for line in taken:
+        plan_of(shlex.split(line, comments=True))
+
+
 def test_the_tour_lists_what_there_is(capsys):
     tour = (ROOT / "docs" / "command-line.md").read_text()
     (shown,) = re.findall(r"^\$ fairgym list\n(.*?)```", tour, re.DOTALL | re.MULTILINE)

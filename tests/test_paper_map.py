@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from paper_maps import docstring, resolved
 
+import fairgym
 from fairgym.algorithms import algorithms
 from fairgym.cli import COMMANDS
 from fairgym.cli.train import plan_of
@@ -58,6 +59,11 @@ OBJECTS = [(s, n, name) for s, n, code in ROWS for name in code if " " not in na
 CALLS = [(s, n, call) for s, n, code in ROWS for call in code if " " in call]
 
 
+def whole_numbers(text: str) -> list[int]:
+    """Whole numbers of a text, such as 64 and 2,048."""
+    return [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\d|\d", text)]
+
+
 def numbers(kind: str, text: str) -> set[int]:
     """Numbers that a docstring names: "equation (6)", "Equations 9, 16 and 24", "tables 1 to 3"."""
     found: set[int] = set()
@@ -71,6 +77,14 @@ def numbers(kind: str, text: str) -> set[int]:
 
 def test_every_number_of_the_paper_has_one_row():
     assert NUMBERS == {s: [number for of, number, _ in ROWS if of == s] for s in NUMBERS}
+
+
+def test_compatibility_names_both_libraries_of_the_paper():
+    """Section 4 names PettingZoo and EPyMARL."""
+    (row,) = re.findall(r"^\| 4 \| three environments.*$", MAP.read_text("utf-8"), re.MULTILINE)
+    assert "fairgym.adapters.pettingzoo" in row and "EPyMARL" in row
+    clients = {path.stem.removeprefix("run_") for path in MAP.parents[1].glob("tests/clients/*.py")}
+    assert clients and "epymarl" not in clients  # as the row says
 
 
 def test_every_row_says_where():
@@ -151,6 +165,7 @@ def test_numbers_are_read_from_docstrings():
 FAIRQCM_MAP = MAP.with_name("paper-map-fairqcm.md")
 # The paper numbers definitions and theorems together, section by section.
 FAIRQCM_NUMBERS = {
+    "Main text": ["1", "2", "3", "4", "4.1", "4.2", "4.2.1", "5.1", "5.2", "5.3", "6.1", "6.2"],
     "Definitions": [
         *("3.1", *(f"4.{n}" for n in range(1, 12))),
         *("5.1", "5.2", "5.3", "5.6", "5.8"),
@@ -163,6 +178,7 @@ FAIRQCM_NUMBERS = {
     "Sections of the appendix": ["A.1", "A.2", "A.3", "A.4.1", "A.4.2"],
 }
 WORDS = {"Algorithms": "algorithm", "Equations": "equation", "Tables": "table"}
+FAIRQCM_PLAIN = ("Main text", "Figures", "Sections of the appendix")  # names need no number
 # Notions that the code has without their number: it serves all papers.
 FAIRQCM_WITHOUT = {
     "fairgym.core.Components",
@@ -177,6 +193,7 @@ def test_every_number_of_the_fairqcm_paper_has_one_row():
     found = {s: [number for of, number, _ in FAIRQCM_ROWS if of == s] for s in FAIRQCM_NUMBERS}
     assert found == FAIRQCM_NUMBERS
     assert all(code for *_, code in FAIRQCM_ROWS)
+    assert "arxiv.org/abs/2312.04772v4" in FAIRQCM_MAP.read_text("utf-8")
 
 
 def test_names_of_the_fairqcm_map_say_which_number_they_are():
@@ -186,7 +203,7 @@ def test_names_of_the_fairqcm_map_say_which_number_they_are():
                 continue
             text = docstring(resolved(name))
             assert text, name
-            if name in FAIRQCM_WITHOUT or section in ("Figures", "Sections of the appendix"):
+            if name in FAIRQCM_WITHOUT or section in FAIRQCM_PLAIN:
                 continue
             if section in WORDS:
                 assert int(number) in numbers(WORDS[section], text), name
@@ -210,7 +227,9 @@ def test_commands_of_the_fairqcm_map_exist():
 def test_settings_beside_those_of_the_authors():
     """What the table says is the same, is."""
     text = FAIRQCM_MAP.read_text("utf-8").partition("## Settings of the authors")[2]
-    rows = dict(re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|", text, re.MULTILINE))
+    cells = re.findall(r"^\| ([^|]+?) \| ([^|]+?) \| ([^|]+?) \|$", text, re.MULTILINE)
+    rows = {name: theirs for name, theirs, _ in cells}
+    here = {name: ours for name, _, ours in cells}
     deep, qcm, recurrent = (algorithms.get(name)() for name in ("dqn", "fair-qcm", "drqn"))
     lending: dict[str, Any] = {
         name: RunConfig("lending_pool", algorithm=name, objective="published").build().algorithm
@@ -221,8 +240,9 @@ def test_settings_beside_those_of_the_authors():
     buffers = [deep.buffer_size, qcm.buffer_size]
     buffers += [lending[name].buffer_size for name in ("dqn", "fair-qcm")]
     buffers += [recurrent.buffer_size, lending["drqn"].buffer_size]
-    shown = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\d", rows["replay buffer"])]
-    assert buffers == shown == [400, 6_400, 1_000, 8_000, 1_000, 2_000]
+    assert (
+        buffers == whole_numbers(rows["replay buffer"]) == [400, 6_400, 1_000, 8_000, 1_000, 2_000]
+    )
     rates = [deep.learning_rate, recurrent.learning_rate, lending["drqn"].learning_rate]
     assert rates == [float(n) for n in re.findall(r"0\.\d+", rows["learning rate"])]
     assert deep.target_network_frequency == 1_000
@@ -230,3 +250,19 @@ def test_settings_beside_those_of_the_authors():
     assert (deep.weight_init, recurrent.weight_init) == ("orthogonal", "unit-rows")
     assert (deep.epsilon_decay, deep.epsilon_end) == (0.999, 0.2)
     assert rows["initial weights"] == "orthogonal, biases 0"
+    batches = [one.batch_size for one in (deep, qcm, lending["dqn"], lending["fair-qcm"])]
+    batches += [recurrent.batch_size, lending["drqn"].batch_size]
+    assert batches == whole_numbers(rows["batch size"]) == [64, 2_048, 64, 512, 256, 512]
+    table = algorithms.get("tabular-fair-qcm")()
+    many = [one.counterfactuals for one in (qcm, table, lending["fair-qcm"])]
+    assert many == whole_numbers(rows["counterfactuals per step"]) == [32, 8, 10]
+    assert qcm.offsets == table.offsets == (1, 2)
+    assert lending["fair-qcm"].offsets == (*range(-5, 0), *range(1, 6))
+    units = "recurrent units"
+    assert rows[units] == "16" and here[units].startswith(f"{recurrent.recurrent_units}, ")
+    assert recurrent.gradient_steps == 10 and "ten after each episode" in here["gradient steps"]
+    credit = "credit of group A at the start"
+    start = fairgym.make("lending_pool").default_params.start_a
+    assert rows[credit] == "0.6" and here[credit].startswith(f"{start:g}, ")
+    (flags,) = re.findall("`([^`]+)`", here[credit])
+    assert plan_of(["lending_pool", *flags.split()]).config.params == {"start_a": 0.6}

@@ -16,13 +16,18 @@ from fairgym.algorithms import algorithms
 from fairgym.cli import COMMANDS
 from fairgym.environments.bank_loans.declarations import START_ADVANTAGED, START_DISADVANTAGED
 from fairgym.experiments import experiments
-from fairgym.experiments.fppo._systems import ATTENTION, BANK_LOANS
+from fairgym.experiments.fppo._courses import MODE_CAPTION
+from fairgym.experiments.fppo._systems import ATTENTION, BANK_LOANS, EPIDEMIC
 from fairgym.fairness import Objective
 from fairgym.policies.massaging import LEAST_LEFT, Massaged
 from fairgym.utils.registry import environments
 
 MAP = Path(__file__).parents[1] / "docs" / "paper-map-fppo.md"
 NUMBERS = {
+    "Sections": [
+        *("III-A", "III-B", "III-C", "IV-A", "IV-B"),
+        *("V-A", "V-B", "V-C", "VI-A", "VI-B", "VI-C"),
+    ],
     "Definitions and propositions": [
         "Definition 1",
         "Definition 2",
@@ -33,6 +38,8 @@ NUMBERS = {
     "Algorithms": ["1"],
     "Figures": [str(n) for n in range(1, 5)],
 }
+
+OTHERS = ("Case studies and baselines", "Errata")
 
 
 def sections() -> dict[str, list[list[str]]]:
@@ -60,7 +67,18 @@ CODE = [
 
 def test_everything_that_the_paper_numbers_has_one_row():
     assert {s: [row[0] for row in SECTIONS[s]] for s in NUMBERS} == NUMBERS
-    assert {section for section, *_ in CODE} == {*NUMBERS, "Case studies and baselines"}
+    assert {section for section, *_ in CODE} == {*NUMBERS, *OTHERS}
+    assert "arxiv.org/abs/2401.06318v1" in MAP.read_text(encoding="utf-8")
+
+
+def test_errata_name_a_place_of_the_paper():
+    places = [row[0] for row in SECTIONS["Errata"]]
+    assert len(places) >= 7 and all(len(row) == 4 for row in SECTIONS["Errata"])
+    known = {f"section {number.split('-')[0]}" for number in NUMBERS["Sections"]}
+    known |= {f"section {number}" for number in NUMBERS["Sections"]}
+    known |= {f"equation {number}" for number in NUMBERS["Equations"]}
+    known |= {"equations 8 to 10", "Algorithm 1", *NUMBERS["Definitions and propositions"]}
+    assert set(places) <= known
 
 
 def test_names_exist_and_are_documented():
@@ -120,9 +138,40 @@ def test_numbers_of_the_code_and_of_the_paper():
     epidemic = fairgym.make("epidemic")
     assert (epidemic.first_infected, epidemic.random_infected, epidemic.burn_in) == ((0,), 0, 1)
     told = {row[0]: row[1:] for row in SECTIONS["Where paper and code differ"]}
-    assert len(told) == 13 and all(len(row) == 3 for row in told.values())
+    assert len(told) == 19 and all(len(row) == 3 for row in told.values())
     assert told["delta in bank loans"] == ["0.05", "0.005", "0.05"]
     assert told["CPO's limit in attention"][-1] == f"{ATTENTION.limit:g}"
+    weights = f"{ATTENTION.f_ppo['regularise']:g} and {ATTENTION.f_ppo['delta']:g}"
+    assert told["lambda and delta in attention"][1:] == [weights, weights]
+    assert defaults.init_std == defaults.max_std == 1.0
+    assert "at most 1: `max_std`" in told["standard deviation of the logits in attention"][-1]
+
+
+def test_what_agents_observe_in_the_figures():
+    """By the flags that the table names; and what they observe by default."""
+    told = {row[0]: row[-1] for row in SECTIONS["Where paper and code differ"]}
+    assert "`--memory rates --no-shows-cash`" in told["what the bank observes"]
+    assert (BANK_LOANS.memory, BANK_LOANS.environment) == ("rates", {"shows_cash": False})
+    assert "`--memory rates`" in told["what the dispatcher observes"]
+    assert (ATTENTION.memory, ATTENTION.environment) == ("rates", {})
+    assert (EPIDEMIC.memory, EPIDEMIC.environment) == ("", {})
+    bank = fairgym.make("bank_loans").observation_space("bank")
+    assert [f.name for f in (*bank.features, *bank.context)] == ["score", "group", "cash"]
+    bank = fairgym.make("bank_loans", memory="rates", shows_cash=False).observation_space("bank")
+    names = [f.name for f in bank.context]
+    assert sum(name.startswith("rate_") for name in names) == 2
+    assert sum(name.startswith("share_") for name in names) == 14 == len(names) - 2
+    sites = fairgym.make("attention", memory="rates").observation_space("dispatcher")
+    assert len(sites.features) == 4 * 8 and len(sites.context) == 5
+    people = fairgym.make("epidemic").observation_space("clinic")
+    assert [f.name for f in people.features][3:] == ["vaccinated", "group", "degree"]
+
+
+def test_actions_in_evaluation():
+    """Sampled in the figures, with a second table of the mode."""
+    told = {row[0]: row[-1] for row in SECTIONS["Where paper and code differ"]}
+    assert "mode in a second table" in told["actions in evaluation"]
+    assert "most likely action (the mode)" in MODE_CAPTION
 
 
 def test_all_learners_of_a_figure_have_the_same_number_of_steps():

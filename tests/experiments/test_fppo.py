@@ -85,6 +85,25 @@ def test_hyperparameters_are_the_published_ones():
         assert (own.clip_eps, own.gamma, own.gae_lambda) == (0.2, 0.99, 0.95)
 
 
+def test_the_authors_learners_have_the_settings_of_their_code():
+    """F-PPO's long-term measure is present health in the epidemic, otherwise that of the window."""
+    experiment = experiments.get("fppo-authors")()
+    long_terms = {}
+    for key, config in experiment.grid(experiment.size("paper")).items():
+        job: Any = config.build()
+        algorithm = job.algorithm
+        steps = algorithm.num_envs * algorithm.num_steps
+        batch = steps // algorithm.num_minibatches
+        assert (algorithm.num_envs, steps, batch, algorithm.learning_rate) == (1, 2_048, 64, 1e-5)
+        long_terms[key] = algorithm.long_term if key.endswith(": F-PPO") else None
+    assert {key: name for key, name in long_terms.items() if name} == {
+        "bank loans: F-PPO": "long_term_window",
+        "attention: F-PPO": "long_term_window",
+        "epidemic: F-PPO": "long_term",
+    }
+    assert len(long_terms) == 9
+
+
 def test_figures_share_their_runs():
     size = experiments.get("fppo-fig2")().size("paper")
     ablation, variants = (experiments.get(f"fppo-{n}")().grid(size) for n in ("fig2", "variants"))

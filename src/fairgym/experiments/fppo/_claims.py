@@ -19,8 +19,10 @@ CRITERION = (
     "Seeds of different learners are independent. Estimates are means over seeds; a comparison of"
     " two learners has Welch's t interval of the difference and the p-value of his test. A claim"
     " that two are alike is an equivalence test with the margin in the test's column. A comparison"
-    " of two times of one learner has Student's t interval of the paired difference, and p from a"
-    " sign-flip test."
+    " of one learner with a limit has Student's t interval. A comparison of two times of one"
+    " learner has that of the paired difference, and p from a sign-flip test. Where the seeds of"
+    " one learner have two outcomes, the test says how many have each, and the interval is the"
+    " exact one of that share."
 )
 
 

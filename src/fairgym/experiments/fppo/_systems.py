@@ -46,6 +46,7 @@ class System:
         environment: Arguments of the environment, also in evaluation.
         memory: Name of the memory that learners observe, as in the authors' code.
         shared: Further hyperparameters of all learners.
+        authors_f_ppo: Further hyperparameters of F-PPO in the authors' code.
     """
 
     name: str
@@ -60,6 +61,7 @@ class System:
     environment: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     memory: str = ""
     shared: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    authors_f_ppo: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, Size]:
@@ -95,9 +97,8 @@ class System:
             objective="published",
         )
 
-    @property
-    def authors(self) -> dict[str, Any]:
-        """Hyperparameters of the authors' learners: those of stable-baselines3, and their own.
+    def authors(self, label: str) -> dict[str, Any]:
+        """Return the hyperparameters of an authors' learner, many those of stable-baselines3.
 
         One environment, batches of 64 steps, a learning rate of 1e-5 and large networks with
         rectified linear units. Learning from standardised inputs or returns is not part of it, but
@@ -112,6 +113,7 @@ class System:
             "critic_layers": self.network,
             "activation": "relu",
             "init_std": 1.0,
+            **(self.authors_f_ppo if label == F_PPO else {}),
         }
 
     def _learner(self, label: str) -> tuple[str, dict[str, Any]]:
@@ -183,4 +185,5 @@ EPIDEMIC = System(
     held_out=(200, 200),
     seeds=20,
     network=(512, 512, 512, 256),
+    authors_f_ppo={"long_term": "long_term"},  # present health, which the clinic observes
 )

@@ -39,8 +39,8 @@ class FppoAuthors(SeveralSystems):
 
     def learners(self, name: str) -> Learners:
         """Return the paper's learners with the authors' settings."""
-        settings = figure_of(name).system.authors
-        return {label: (label, settings) for label in (PPO, A_PPO, F_PPO)}
+        system = figure_of(name).system
+        return {label: (label, system.authors(label)) for label in (PPO, A_PPO, F_PPO)}
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Check whether F-PPO is fairer than PPO in both terms."""

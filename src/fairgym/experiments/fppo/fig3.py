@@ -44,7 +44,7 @@ class FppoFig3(CourseFigure):
         F_PPO: {SHORT: "0.05 to 0.08", LONG: "1.0 to 1.5", REWARD: "about 2.5"},
         PPO: {SHORT: "0.05 to 0.08", LONG: "1.0 to 1.5", REWARD: "about 2.5"},
         CPO: {SHORT: "0.05 to 0.08", LONG: "1.0 to 1.5", REWARD: "about 2.5"},
-        A_PPO: {LONG: "near 4", REWARD: "about 1.6"},
+        A_PPO: {SHORT: "0.05 to 0.08", LONG: "near 4", REWARD: "about 1.6"},
     }
     orders: ClassVar = (
         Order(LONG, ((F_PPO,), (PPO, CPO), (A_PPO,))),

@@ -15,7 +15,10 @@ from fairgym.algorithms._experiences import check_memory
 from fairgym.core import FairgymError
 from fairgym.core.sums import CompensatedSum
 from fairgym.fairness import Counter, EachTime, Full, Nash, Objective, Reset, Scheme
+from fairgym.fairness.automata import Receiver
+from fairgym.fairness.named_memories import rounds
 from fairgym.testing import check_algorithm
+from fairgym.utils import make
 from fairgym.wrappers import AugmentedState, AutoReset, augmented
 
 SHOP = Shop()
@@ -101,6 +104,38 @@ def test_a_memory_of_differences_does_for_parity():
             np.testing.assert_array_equal(next_observations[place, :, 1], after - after.min())
 
 
+def test_a_past_that_fades_is_learned_from():
+    """Half of the past is kept in a step, also of a past that never was."""
+    share, name = 0.5, "past-discounted:0.5:nash"
+    env = make("doughnut", population=2, horizon=6, memory=f"past-discounted:{share}")
+    objective = Objective.weighted(env, {name: 1.0})
+    learner = algorithms.get("fair-qcm")(**QCM | SMALL)
+    state = learner.init(KEY, env, objective)
+    offsets = np.array(list(itertools.product((0, 1, 2), repeat=2)), float)
+    had, begun = np.zeros(2), []
+    for number in range(5):
+        state, _, transition, batch = stepped(learner, state, jax.random.key(number))
+        given = np.asarray(transition.components.handed_out)
+        memories = had + np.concatenate([np.zeros((1, 2)), offsets])
+        after = share * memories + given
+        due = np.log1p(after).sum(1) / objective.schemes[name].normaliser
+        shown, following = (
+            np.asarray(seen.features)[:, :, 1]
+            for seen in (batch.observation, batch.next_observation)
+        )
+        np.testing.assert_allclose(shown, memories, rtol=1e-6)
+        np.testing.assert_allclose(following, after, rtol=1e-6)
+        np.testing.assert_allclose(batch.reward, due, rtol=1e-5)
+        assert batch.kept.tolist() == [True, False] + [True] * 8
+        had, begun = after[0], [*begun, int(state.gradient_steps)]
+    assert (had % 1.0).any() and begun[0] == 0 < begun[-1]
+    start = learner.init(KEY, env, objective)
+    after, log = learner.update(start)
+    assert np.isfinite(float(log["objective"])) and int(after.gradient_steps) > 0
+    pairs = zip(jax.tree.leaves(start.trainable), jax.tree.leaves(after.trainable), strict=True)
+    assert any(not np.array_equal(one, other) for one, other in pairs)
+
+
 def test_the_table_is_that_of_a_plain_rewrite():
     """Algorithm 1 of the paper with dictionaries, by the steps that the learner made."""
     state, values, epsilon = begun(TABULAR, objective=MIXED), {}, {}
@@ -176,6 +211,11 @@ def test_the_replay_buffer_holds_what_is_kept_and_no_more():
             augmented(SHOP, "min"),
             {"welfare": 1.0},
             "does not determine the reward of the scheme .welfare.",
+        ),
+        (
+            augmented(SHOP, rounds(2, Receiver("given"))),
+            {"welfare": 1.0},
+            "the memory automaton .3 states. does not determine the reward of the scheme .welfare.",
         ),
         (augmented(SHOP, "reset"), {"parity": 1.0}, "has no method status .so rewards are not"),
         (augmented(SHOP, "full"), {"last": 1.0}, "the scheme .last. is not a sum over steps"),

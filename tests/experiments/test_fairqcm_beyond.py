@@ -98,3 +98,8 @@ def test_every_memory_has_the_same_number_of_steps_at_every_horizon():
         horizon = config.environment_args["horizon"]
         made[key] = given["epochs"] * given["episodes_per_epoch"] * horizon
     assert set(made.values()) == {size.steps} and len(made) == 4 * 5
+
+
+@pytest.mark.parametrize("name", ["automata", "horizons", "myopia"])
+def test_short_runs_have_twenty_seeds(name):
+    assert experiments.get(f"fairqcm-{name}").sizes["paper"].seeds == 20

@@ -19,6 +19,7 @@ from fairgym.algorithms._algorithm import TrainState
 from fairgym.algorithms._rollouts import RolloutState
 from fairgym.core import Entities, Environment, FairgymError, Params, Struct, no_components
 from fairgym.fairness import Counter, Objective
+from fairgym.fairness.automata import Product
 from fairgym.fairness.memories import MOST_NEIGHBOURS
 from fairgym.wrappers.augmented import Augmented
 
@@ -214,8 +215,8 @@ def check_memory(
     ):
         if not hasattr(memory, missing):
             raise FairgymError(
-                f"the memory {memory} has no method {missing} ({why}); {name} needs a memory with"
-                " it, such as full"
+                f"the memory {_named(memory)} has no method {missing} ({why}); {name} needs a"
+                " memory with it, such as full"
             )
     like = no_components(env, params)
     if not _are_sampled(memory, memory.initial(like), offsets):
@@ -228,8 +229,8 @@ def check_memory(
             )
         if not _determines_rewards(memory, scheme, like):
             raise FairgymError(
-                f"the memory {memory} does not determine the reward of the scheme {scheme_name!r};"
-                f" {name} needs a memory that does, such as full"
+                f"the memory {_named(memory)} does not determine the reward of the scheme"
+                f" {scheme_name!r}; {name} needs a memory that does, such as full"
             )
         remembered = scheme.when in [one.memory for one in found]
         if not remembered and _depends_on_past(scheme.when, like) and not _is_timed(env, scheme):
@@ -239,6 +240,11 @@ def check_memory(
                 " memory, as in augmented(env, Counter(12)); if it counts steps, agents may observe"
                 " the time instead"
             )
+
+
+def _named(memory: PyTree) -> str:
+    """Return a memory as text; of an automaton without its table."""
+    return f"automaton ({memory.states} states)" if isinstance(memory, Product) else str(memory)
 
 
 def _is_timed(env: Environment, scheme: Any) -> bool:

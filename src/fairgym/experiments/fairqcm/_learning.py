@@ -15,11 +15,13 @@ from fairgym.experiments.fairqcm import _choices as tuning
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.results.numbers import number
+from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.training import evaluate
 from fairgym.utils import make
 
 OURS = "FairQCM"
 PUBLISHED, BETTER, EQUAL = "published settings", "better settings", "equal tuning"
+RANDOM = "Random"
 RANDOM_PRESENT = "Random among those present"  # needs no memory
 
 TIME_SEEN = {"shows_time": True}
@@ -240,8 +242,26 @@ class LearningFigure(ex.Experiment):
                 if several
             },
             caption=" ".join(filter(None, self._sentences(data["curves"]))),
-            tables=[ex.Table(head, rows, caption)],
+            tables=[ex.Table(head, rows, caption), self._against_random(data)],
             checks=checks,
+        )
+
+    def _against_random(self, data: PyTree) -> ex.Table:
+        """Return every learner's last score minus those of random choice."""
+        label, lines = self.panels[0].label, data["lines"]
+        levels = {name: lines[name][label] for name in (RANDOM, RANDOM_PRESENT) if name in lines}
+        rows = [
+            [setting, learner, *(against(last(one[label]) - level) for level in levels.values())]
+            for setting, several in data["curves"].items()
+            for learner, one in several.items()
+        ]
+        caption = (
+            "Last tenth of training minus random choice, which a learner should exceed"
+            f" ({label}); interquartile mean over seeds [95% CI]. “Above” and “below”: the interval"
+            " excludes 0. The score of random choice, in the table above, is taken as exact."
+        )
+        return ex.Table(
+            ["settings", "learner", *(f"minus {name}" for name in levels)], rows, caption
         )
 
     def _sentences(self, curves: Mapping[str, PyTree]) -> list[str]:
@@ -310,6 +330,13 @@ class LearningFigure(ex.Experiment):
         ]
         # a learner has one look in all figures
         return ex.multiples(panels, ex.looks_of(list(self.learners)), levels)
+
+
+def against(differences: np.ndarray) -> str:
+    """Return differences of seeds with their interval, and what follows from it, for a table."""
+    _, low, high = bootstrap_interval(differences)
+    found = "above" if low > 0.0 else "below" if high < 0.0 else "not told apart"
+    return f"{ex.iqm_text(differences)}, {found}"
 
 
 def mean(curves: PyTree) -> np.ndarray:

@@ -44,7 +44,7 @@ class FairqcmAutomata(LearningFigure):
         " horizon, and a learner with it needs fewer samples than with the full memory"
     )
     sizes: ClassVar = {
-        "paper": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=10),
+        "paper": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=20),
         "quick": ex.Size(epochs=60, steps=1_000, held_out=100, seeds=4),
     }
     environment = "doughnut"

@@ -10,6 +10,7 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._bounds import bound
 from fairgym.experiments.fairqcm._learning import (
     OURS,
+    RANDOM,
     RANDOM_PRESENT,
     RECURRENT_STEPS,
     Learner,
@@ -72,7 +73,7 @@ class FairqcmFig2(LearningFigure):
     lines: ClassVar = {
         "Oracle": "take_turns",
         RANDOM_PRESENT: "random_present",
-        "Random": "random",
+        RANDOM: "random",
     }
 
     def bounds(self) -> dict[str, dict[str, float]]:
@@ -81,7 +82,7 @@ class FairqcmFig2(LearningFigure):
 
     def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:
         """Check FairQCM against each other learner, and waste at the end and early in training."""
-        limit = lines["Random"][HANDED_OUT]
+        limit = lines[RANDOM][HANDED_OUT]
         quarter = {
             label: mean(one[HANDED_OUT][:, : max(1, one[HANDED_OUT].shape[1] // 4)])
             for label, one in curves.items()

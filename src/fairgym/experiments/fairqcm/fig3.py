@@ -11,6 +11,7 @@ from fairgym.experiments.fairqcm._learning import (
     ENDS,
     NO_BOOTSTRAP,
     OURS,
+    RANDOM,
     RANDOM_PRESENT,
     RECURRENT_STEPS,
     TIME_SEEN,
@@ -63,7 +64,7 @@ class LendingFigure(LearningFigure):
     lines: ClassVar = {
         "Alternate groups": "alternate_groups",
         RANDOM_PRESENT: "random_present",
-        "Random": "random",
+        RANDOM: "random",
     }
 
     def met(self, curves: Mapping[str, PyTree]) -> ex.Check:

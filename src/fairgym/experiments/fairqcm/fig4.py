@@ -12,6 +12,7 @@ from fairgym.experiments.fairqcm._learning import (
     ENDS,
     NO_BOOTSTRAP,
     OURS,
+    RANDOM,
     RANDOM_PRESENT,
     TIME_SEEN,
     Learner,
@@ -57,7 +58,7 @@ class FairqcmFig4(LearningFigure):
     lines: ClassVar = {
         "Oracle": "take_turns",
         RANDOM_PRESENT: "random_present",
-        "Random": "random",
+        RANDOM: "random",
     }
     unit = "step"
 

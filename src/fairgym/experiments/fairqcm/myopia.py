@@ -41,7 +41,7 @@ class FairqcmMyopia(LearningFigure):
         " that takes the largest gain in each step, and FairQCM comes close to the best possible"
     )
     sizes: ClassVar = {
-        "paper": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=10),
+        "paper": ex.Size(epochs=100, steps=1_000, held_out=100, seeds=20),
         "quick": ex.Size(epochs=60, steps=1_000, held_out=100, seeds=4),
     }
     environment = "doughnut"

@@ -256,7 +256,7 @@ def test_settings_that_beat_the_published_ones_are_a_preset(tmp_path, monkeypatc
     assert plan_of(words).config.algorithm_args["step"] == 0.7
     assert plan_of([*words, "--step", "0.1"]).config.algorithm_args["step"] == 0.1
     assert plan_of([*words, "--step", "0.1"]).config.algorithm_args["walks"] == 10
-    with pytest.raises(FairgymError, match=r"no settings of f-macem for two_servers"):
+    with pytest.raises(FairgymError, match=r"no settings of f-macem for two-servers-v0"):
         preset_of("tuned", "two_servers", "f-macem")
     with pytest.raises(FairgymError, match=r"is for two_servers, got 'loan'"):
         preset_of("tuned:two-servers-v0.toml", "loan", "paced")

@@ -11,7 +11,7 @@ import paced
 import pytest
 from scipy import stats
 
-from fairgym.benchmark import TIERS, learner_of, read_task, task_of
+from fairgym.benchmark import TIERS, Learner, learner_of, read_task, task_of
 from fairgym.benchmark.claims import claims_of
 from fairgym.benchmark.measuring import measured
 from fairgym.benchmark.page import write_page
@@ -140,6 +140,56 @@ def test_runs_that_end_or_diverge_count_as_the_reference(task):
     expected = [[0.5, 0.5], [0.25, 0.25], [0.0, 0.0], [0.0, 0.0]]
     np.testing.assert_allclose(point.measures, expected)
     assert point.terminated == (8 + 16, 4 * 16)
+
+
+def test_of_a_learner_known_by_its_rows_the_newest_definition_counts(task):
+    """Levels are those of the rows; the middle one is that of single runs."""
+    rows = [
+        paced.row(
+            *(task, "stranger", "frontier", level, seed, reward, 0.5),
+            learner_fingerprint=definition,
+            finished=finished,
+        )
+        for definition, finished, reward in (
+            ("old", "2026-01-01", -0.9),
+            ("new", "2026-02-01", -0.5),
+        )
+        for level in ("0.3", "0.6", "0.9")
+        for seed in range(3)
+    ]
+    stranger = Learner("stranger", "stranger", "", (0.3, 0.6, 0.9))
+    found = Results.of(rows, [task], [stranger])
+    cell = found.cells[task.name, "stranger"]
+    assert [len(point.rows) for point in cell.points] == [3, 3, 3] and found.others == 9
+    assert cell.middle is not None and cell.middle.level == "0.6"
+    np.testing.assert_allclose(cell.middle.measures, 0.5)
+
+
+def test_two_runs_have_no_interval(task):
+    rows = [row for row in stored(task) if int(row["seed"]) < 2]
+    results = Results.of(rows, [task], [learner_of("ppo.toml"), learner_of("walker.toml")])
+    found = records_of(results)
+    assert {one["n"] for one in found if one["measure"] == "reward"} == {2}
+    others = ("above_best_rule", "widest_gap", "seconds", "steps")  # not bootstrap, or more runs
+    limits = [one["low"] for one in found if one["measure"] not in others]
+    assert len(limits) > 20 and np.isnan(limits).all()
+
+
+def test_in_claims_an_ended_episode_counts_as_the_reference():
+    """In the task the reference is (0, .4)."""
+    task = task_of("loan-300-v0")
+    rows = [
+        paced.row(task, name, "frontier", "0.5", seed, 0.3 + 0.01 * seed, 0.1)
+        for name in ("f-macem", "f-mappo")
+        for seed in range(SEEDS)
+    ]
+    for row in rows[SEEDS:]:
+        row["terminated"] = "0.5"
+    ((*_, check),) = claims_of(
+        Results.of(rows, [task], [learner_of("f-macem"), learner_of("f-mappo")])
+    )
+    expected = np.mean([0.3 + 0.01 * seed for seed in range(SEEDS)]) / 2 + (0.4 - 0.1) / 2
+    assert check.estimate == pytest.approx(expected)
 
 
 def test_claims_are_paired_differences_over_seeds(tmp_path):

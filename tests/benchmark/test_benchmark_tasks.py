@@ -178,8 +178,8 @@ def test_variants_have_the_published_settings_of_their_own():
         assert found == list(weight)
 
 
-def test_learners_with_a_fairness_method_are_given_the_tasks_unfairness():
-    """A-PPO and the learners with limits observe what is reported, as ELBERT-PO does."""
+def test_learners_with_a_fairness_method_are_given_the_tasks_disparity():
+    """A-PPO and the learners with limits observe it, as ELBERT-PO does."""
     for name in task_names():
         task = task_of(name)
         for one in map(learner_of, ("a-ppo", "cpo", "ppo-lagrangian")):

@@ -4,21 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fairgym.benchmark.learner import Learner
+import numpy as np
+
 from fairgym.benchmark.store import CHOSEN, TUNING, Row, number_of
 from fairgym.benchmark.task import Task
-
-
-def rows_of(rows: Sequence[Row], task: Task, learner: Learner) -> list[Row]:
-    """Return the rows of a learner in a task, with the present definitions of both."""
-    own = learner.fingerprint_in(task)
-    return [
-        row
-        for row in rows
-        if (row["task"], row["fingerprint"], row["algorithm"])
-        == (task.name, task.fingerprint, learner.name)
-        and own in ("", row["learner_fingerprint"])
-    ]
 
 
 def chosen(task: Task, rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
@@ -29,7 +18,7 @@ def chosen(task: Task, rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
 
     Args:
         task: The task.
-        rows: Rows of a learner in it (`rows_of`).
+        rows: Rows of a learner in it (`Learner.rows_in`).
     """
     scores: dict[str, list[float]] = {}
     settings: dict[str, dict[str, Any]] = {}
@@ -44,7 +33,6 @@ def chosen(task: Task, rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
 
 
 def score_of(task: Task, row: Row) -> float:
-    """Return the mean of reward and fairness in the box; minus infinity if a number is missing."""
+    """Return the mean of reward and fairness in the box; a run without numbers has 0."""
     names = ("reward", "unfairness", "terminated")
-    score = float(task.in_box(*(number_of(row, name) for name in names)).mean())
-    return score if score == score else float("-inf")
+    return float(np.nan_to_num(task.in_box(*(number_of(row, name) for name in names))).mean())

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fairgym.benchmark.intervals import over_tasks
 from fairgym.benchmark.learner import learner_names
-from fairgym.benchmark.scores import Cell, Results, over_tasks, suite_name, tasks_text
+from fairgym.benchmark.scores import Cell, Results, suite_name, tasks_text
 from fairgym.benchmark.store import FIXED, RANDOM
 from fairgym.benchmark.task import Task
 from fairgym.report import style
@@ -132,7 +133,7 @@ def _profile(
     for limit in (0.0, 1.0):
         axes.axvline(limit, color=style.BASELINE_COLOUR, lw=1.0, ls=":")
     axes.set_xlabel("normalised score τ (0 random policy, 1 best fixed rule)")
-    axes.set_ylabel("share of runs above τ")
+    axes.set_ylabel("share of fronts above τ")
     style.set_title(axes, suite_name(suite))
     handles = [
         Line2D([], [], color=looks[n]["color"], ls=looks[n]["linestyle"], lw=1.6, label=titles[n])

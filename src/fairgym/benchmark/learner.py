@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from fairgym.algorithms import algorithms
 from fairgym.benchmark.reading import fingerprint_of, read_definition
+from fairgym.benchmark.store import Row
 from fairgym.benchmark.task import Task
 from fairgym.config.run_config import RunConfig
 from fairgym.config.settings import algorithm_settings
@@ -113,13 +114,25 @@ class Learner:
     def fingerprint_in(self, task: Task) -> str:
         """Hash of how it is tuned and trained in a task; results of others do not count.
 
-        "" for a learner whose algorithm is not registered here, of which only results are known.
+        "" for a learner of which only results are known: its algorithm is not registered here.
         """
         if self.algorithm not in algorithms:
             return ""
         own = ("algorithm", "levels", "scales", "sampled", "memory", "timed", "space")
         content = {name: getattr(self, name) for name in own}
-        return fingerprint_of({**content, "hyperparameters": self.hyperparameters(task)})
+        complete = {**self._defaults(task), **self.hyperparameters(task)}
+        return fingerprint_of({**content, "hyperparameters": complete})
+
+    def rows_in(self, task: Task, rows: Sequence[Row]) -> list[Row]:
+        """Return its rows in a task, with the present definitions of both."""
+        wanted = (task.name, task.fingerprint, self.name)
+        found = [
+            row for row in rows if (row["task"], row["fingerprint"], row["algorithm"]) == wanted
+        ]
+        own = self.fingerprint_in(task)
+        if not own and found:  # the newest definition counts
+            own = max(found, key=lambda row: row["finished"])["learner_fingerprint"]
+        return [row for row in found if row["learner_fingerprint"] == own]
 
     def _defaults(self, task: Task) -> dict[str, Any]:
         """Return the defaults of the hyperparameters in a task's environment."""

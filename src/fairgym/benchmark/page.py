@@ -8,9 +8,10 @@ from pathlib import Path
 from fairgym.benchmark import tables
 from fairgym.benchmark.claims import claims_of
 from fairgym.benchmark.figures import figures_of
+from fairgym.benchmark.intervals import Interval
 from fairgym.benchmark.presets import Tuned, settings_text, tuned_of
-from fairgym.benchmark.scores import Interval, Results, suite_name
-from fairgym.benchmark.store import FIXED, RANDOM, Row, number_of
+from fairgym.benchmark.scores import Results, suite_name
+from fairgym.benchmark.store import CHOSEN, FIXED, RANDOM, Row, number_of
 from fairgym.benchmark.tiers import TIERS, Tier
 from fairgym.results.numbers import number
 from fairgym.results.table import Table
@@ -79,7 +80,7 @@ def _stored(results: Results, rows: Sequence[Row], tier: Tier) -> str:
     if cells < planned:
         text += f" {planned - cells} of {planned} declared pairs have no results yet."
     if results.others:
-        text += f" {results.others} rows belong to other definitions of tasks and do not count."
+        text += f" {results.others} rows do not count: {tables.OTHERS}."
     return text
 
 
@@ -135,6 +136,7 @@ def _tiers() -> str:
         "seeds",
         "share of the budget",
         "held-out episodes per run",
+        "seeds of fixed rules",
     )
     rows = [
         [
@@ -143,6 +145,7 @@ def _tiers() -> str:
             str(tier.seeds),
             f"{tier.share:g}",
             str(tier.episodes),
+            str(tier.rule_seeds),
         ]
         for tier in TIERS.values()
     ]
@@ -220,14 +223,14 @@ def _tuning(results: Results, rows: Sequence[Row]) -> dict[str, str]:
     names = list(dict.fromkeys(name for one in every for name in one.tried))
     head = ("task", "learner", *map(_setting, names), "settings of the best", "gain [95% CI]", "n")
     tried = Table(head, [_tried(one, names) for one in every])
-    other = [one for one in every if one.n]
+    other = [one for one in every if one.chosen != CHOSEN]
     better = [one for one in other if one.better]
     told = (
         f"A random setting was best in {len(other)} of {len(every)} pairs. On the seeds of"
         f" measuring it beats the published one in {len(better)} of them, and"
-        f" {sum(one.worse for one in other)} times it is worse (the interval excludes 0)."
+        f" in {sum(one.worse for one in other)} it is worse (the interval excludes 0)."
     )
-    lines = [[one.task.name, one.learner.name, settings_text(one.preset)] for one in better]
+    lines = [[one.task.name, one.learner.name, settings_text(one.setting)] for one in better]
     presets = Table(("task", "algorithm", "settings"), lines).markdown() if better else "None."
     return {"tuning": tried.markdown(), "tuned": told, "presets": presets}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.benchmark.choice import chosen, rows_of, score_of
+from fairgym.benchmark.choice import chosen, score_of
 from fairgym.benchmark.learner import Learner, learner_names, learner_of
 from fairgym.benchmark.store import (
     CHOSEN,
@@ -70,7 +70,7 @@ class Tuned:
 
 def tuned_of(rows: Sequence[Row], task: Task, learner: Learner) -> Tuned | None:
     """Return what tuning found; None without rows of tuning."""
-    own = rows_of(rows, task, learner)
+    own = learner.rows_in(task, rows)
     tried: dict[str, list[float]] = {}
     for row in own:
         if row["stage"] == TUNING:
@@ -82,8 +82,7 @@ def tuned_of(rows: Sequence[Row], task: Task, learner: Learner) -> Tuned | None:
     theirs = _scores(task, own, PUBLISHED, CHOSEN, level_text(learner.middle))
     seeds = [seed for seed in ours if seed in theirs]
     differences = np.array([ours[seed] - theirs[seed] for seed in seeds])
-    known = differences[np.isfinite(differences)]
-    return Tuned(task, learner, tried, name, setting, mean_interval(known), known.size)
+    return Tuned(task, learner, tried, name, setting, mean_interval(differences), len(seeds))
 
 
 def _scores(
@@ -120,9 +119,12 @@ def preset_of(name: str, environment: str, algorithm: str) -> dict[str, Any]:
     plainest = min(own, key=lambda task: len(task.environment_args), default=None)
     found = None if plainest is None else better_of(plainest, algorithm)
     if found is None:
+        of = environment if plainest is None else plainest.name
+        others = [task.name for task in own if task is not plainest and better_of(task, algorithm)]
+        more = f"; there is {', '.join(f'{TUNED}:{one}' for one in others)}" if others else ""
         raise FairgymError(
-            f"preset {name!r} has no settings of {algorithm} for {environment}: in the benchmark no"
-            " tuned settings beat the published ones on held-out seeds"
+            f"preset {name!r} has no settings of {algorithm} for {of}: in the benchmark no tuned"
+            f" settings beat the published ones on held-out seeds{more}"
         )
     return found.preset
 

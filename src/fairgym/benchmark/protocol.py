@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairgym.benchmark.choice import chosen, rows_of
+from fairgym.benchmark.choice import chosen
 from fairgym.benchmark.learner import Learner
 from fairgym.benchmark.store import CHOSEN, FRONTIER, PUBLISHED, TUNING, Row, level_text
 from fairgym.benchmark.task import Task
@@ -51,14 +51,14 @@ def frontier(task: Task, learner: Learner, tier: Tier, rows: Sequence[Row]) -> P
         tier: The tier.
         rows: Rows of the tier, among them those of tuning.
     """
-    name, setting = chosen(task, rows_of(rows, task, learner))
+    name, setting = chosen(task, learner.rows_in(task, rows))
     points = [(name, level) for level in learner.levels]
     return _planned(FRONTIER, task, learner, {name: setting}, points, range(tier.seeds), tier.share)
 
 
 def published(task: Task, learner: Learner, tier: Tier, rows: Sequence[Row]) -> Planned | None:
     """Return the plan of the published setting at the middle level; None if it was chosen."""
-    name, _ = chosen(task, rows_of(rows, task, learner))
+    name, _ = chosen(task, learner.rows_in(task, rows))
     if name == CHOSEN:
         return None
     settings, points = {CHOSEN: {}}, [(CHOSEN, learner.middle)]

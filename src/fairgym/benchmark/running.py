@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairgym.benchmark import protocol
 from fairgym.benchmark.learner import Learner
 from fairgym.benchmark.measuring import row_of_run, rows_of_rules
@@ -224,14 +226,15 @@ def estimated_seconds(benchmark: Benchmark, known: Sequence[Row]) -> dict[str, f
         benchmark: The benchmark; stages that depend on a choice in tuning are those of now.
         known: Rows of any tier.
     """
-    speeds: dict[tuple[str, str], list[float]] = {}
+    spent: dict[tuple[str, str], np.ndarray] = {}  # compilation weighs less in long runs
     for row in known:
-        steps, seconds = number_of(row, "steps"), number_of(row, "seconds")
-        if steps > 0 and seconds > 0:
-            speeds.setdefault((row["task"], row["algorithm"]), []).append(seconds / steps)
+        one = np.array([number_of(row, "seconds"), number_of(row, "steps")])
+        if (one > 0.0).all():
+            place = (row["task"], row["algorithm"])
+            spent[place] = spent.get(place, np.zeros(2)) + one
     found: dict[str, float | None] = {}
     for stage in benchmark.stages():
         if stage.learner is not None:
-            several = speeds.get((stage.task.name, stage.learner.name))
-            found[stage.label] = stage.steps * sum(several) / len(several) if several else None
+            sums = spent.get((stage.task.name, stage.learner.name))
+            found[stage.label] = None if sums is None else stage.steps * float(sums[0] / sums[1])
     return found

@@ -8,42 +8,23 @@ from functools import cached_property
 
 import numpy as np
 
-from fairgym.benchmark.choice import chosen, rows_of
+from fairgym.benchmark.choice import chosen
+from fairgym.benchmark.intervals import Interval, iqm, told
 from fairgym.benchmark.learner import Learner
 from fairgym.benchmark.store import FIXED, FRONTIER, RANDOM, Row, level_text, number_of
 from fairgym.benchmark.task import SUITES, Task
 from fairgym.results.labels import title
 from fairgym.statistics import Gap, systematic_gaps
 from fairgym.statistics.comparisons import hypervolume
-from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.statistics.learners import Front, front_of, improvement_probability
 
-FIXED_TITLE, RANDOM_TITLE = "Best fixed rule", "Random policy"
+RANDOM_TITLE = "Random policy"
 SUITE_TITLES = {
     "institutions": "Institutions with several agents",
     "decisions": "Decisions about groups",
     "memory": "Fairness that remembers",
 }
 ORIGIN = (0.0, 0.0)  # the reference in a task's box
-FEWEST = 3  # runs for an interval: of two, a bootstrap interval covers half of the time
-NAN = math.nan
-
-
-@dataclasses.dataclass(frozen=True)
-class Interval:
-    """An estimate with its 95% interval and the number of runs.
-
-    Attributes:
-        value: Interquartile mean over runs, or another estimate; NaN without runs.
-        low: Lower limit; NaN with one run.
-        high: Upper limit.
-        n: Number of runs.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 def suite_name(suite: str) -> str:
@@ -54,26 +35,6 @@ def suite_name(suite: str) -> str:
 def tasks_text(number: int) -> str:
     """Return a number of tasks as text."""
     return f"{number} task{'s' * (number != 1)}"
-
-
-def iqm(values: Sequence[float]) -> Interval:
-    """Return the interquartile mean of runs with its bootstrap interval; NaN are dropped."""
-    known = np.array([x for x in values if math.isfinite(x)], np.float64)
-    if not known.size:
-        return Interval(math.nan, math.nan, math.nan, 0)
-    return _told(bootstrap_interval(known), known.size, known.size)
-
-
-def over_tasks(scores: Sequence[np.ndarray]) -> Interval:
-    """Return the interquartile mean over the runs of all tasks."""
-    counts = list(map(len, scores))
-    return _told(bootstrap_interval(list(scores)), sum(counts), max(counts))
-
-
-def _told(found: tuple[float, float, float], n: int, most: int) -> Interval:
-    """Return an estimate; without limits if no task has enough runs for a bootstrap."""
-    value, low, high = found
-    return Interval(value, low, high, n) if most >= FEWEST else Interval(value, NAN, NAN, n)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +64,12 @@ class Point:
         names = ("reward", "unfairness", "terminated")
         numbers = [[number_of(row, name) for name in names] for row in self.rows]
         return np.nan_to_num(self.task.in_box(*np.array(numbers).T))
+
+    @property
+    def counted(self) -> np.ndarray:
+        """Reward and unfairness of the runs with ended episodes as the reference, (runs, 2)."""
+        (low, most), (high, least) = self.task.reference, self.task.ideal
+        return np.array([low, most]) + self.measures * np.array([high - low, least - most])
 
     @property
     def terminated(self) -> tuple[int, int]:
@@ -172,7 +139,7 @@ class Cell:
 
     @cached_property
     def volumes(self) -> np.ndarray:
-        """Hypervolume of the front of each seed that has all levels, shape (seeds,)."""
+        """Hypervolume of the front of each seed that has all stored levels, shape (seeds,)."""
         tables = [
             {row["seed"]: xy for row, xy in zip(p.rows, p.measures, strict=True)}
             for p in self.points
@@ -180,6 +147,12 @@ class Cell:
         seeds = [s for s in tables[0] if all(s in table for table in tables)]
         fronts = [np.array([table[seed] for table in tables]) for seed in seeds]
         return np.array([hypervolume(front, ORIGIN) for front in fronts])
+
+    @property
+    def volume(self) -> Interval:
+        """Hypervolume of `front` with its interval, and the seeds that have all levels."""
+        n = self.volumes.size
+        return told((self.front.hypervolume, self.front.low, self.front.high), n, n)
 
     @property
     def seconds(self) -> Interval:
@@ -236,7 +209,7 @@ class Results:
                 own = [row for row in several if row["fingerprint"] == task.fingerprint]
                 counted = own
             elif learner is not None:
-                own = rows_of(several, task, learner)
+                own = learner.rows_in(task, several)
                 best, _ = chosen(task, own)
                 tried = [row for row in own if row["stage"] == FRONTIER]
                 counted = [row for row in tried if row["setting"] == best]
@@ -320,7 +293,7 @@ class Results:
         if not both:
             return Interval(math.nan, math.nan, math.nan, 0)
         found = improvement_probability([x for x, _ in both], [y for _, y in both])
-        return Interval(*found, len(both))
+        return told(found, len(both), max(min(x.size, y.size) for x, y in both))
 
 
 def _cell(task: Task, name: str, learner: Learner | None, levels: dict[str, list[Row]]) -> Cell:

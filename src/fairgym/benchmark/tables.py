@@ -7,21 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fairgym.benchmark.scores import (
-    FIXED_TITLE,
-    RANDOM_TITLE,
-    Cell,
-    Interval,
-    Point,
-    Results,
-    iqm,
-    over_tasks,
-    suite_name,
-    tasks_text,
-)
+from fairgym.benchmark.intervals import Interval, iqm, over_tasks
+from fairgym.benchmark.scores import RANDOM_TITLE, Cell, Point, Results, suite_name, tasks_text
 from fairgym.benchmark.store import FIXED, RANDOM
 from fairgym.benchmark.task import Task
-from fairgym.results.labels import rate_title, those, words
+from fairgym.results.labels import metric_label, rate_title, those
 from fairgym.results.numbers import Estimate, interval, number
 from fairgym.results.table import Table
 from fairgym.statistics.shares import share_interval
@@ -41,6 +31,10 @@ SUITE_HEAD = (
     *("fronts above the best fixed rule", "probability of improvement over PPO"),
 )
 ALL_RULES = "All fixed rules"
+OTHERS = (
+    "they are of other definitions of a task or learner, or of settings that tuning no longer"
+    " chooses"
+)
 
 
 def text_of(found: Interval) -> str:
@@ -124,8 +118,8 @@ def front_table(results: Results, task: Task) -> Table:
     """Return the fronts of a task, one row per learner."""
     rows = []
     for cell in cells_of(results, task):
-        front, scores = cell.front, results.scores(task, cell.learner)
-        volume = Interval(front.hypervolume, front.low, front.high, _seeds(cell))
+        scores = results.scores(task, cell.learner)
+        volume = cell.volume
         trained = cell.learner not in (RANDOM, FIXED)
         rows.append(
             [
@@ -190,15 +184,18 @@ def group_table(results: Results, task: Task) -> Table | None:
         rows = [[*row[:3], "", *row[4:]] for row in rows]
     env, _ = task.world
     caption = (
-        f"{words(task.disparity)} compares the groups'"
-        f" {rate_title(env.unwrapped, task.disparity).lower()}; gap: first group minus second"
-        " [simultaneous 95% t interval over runs], unclear if 0 is inside"
+        f"{metric_label(env.unwrapped, task.disparity).title.lower()}: it compares the groups'"
+        f" {rate_title(env.unwrapped, task.disparity).lower()}, here in all episodes; gap: between"
+        " the two groups that are furthest apart [simultaneous 95% t interval over runs], unclear"
+        " if 0 is inside"
     )
     table = _filled(Table(GROUP_HEAD, rows, caption, f"{task.name}: groups"))
-    tested = " and p ≤ .05: runs whose permutation test rejects equal treatment"
     if "p ≤ .05" in table.head:
-        more = "; null mean: the disparity if labels of groups are permuted;"
-        table = dataclasses.replace(table, caption=caption + more + tested.removeprefix(" and"))
+        more = (
+            "; null mean: the disparity if labels of groups are permuted; p ≤ .05: runs whose"
+            " permutation test rejects equal treatment"
+        )
+        table = dataclasses.replace(table, caption=caption + more)
     return table
 
 
@@ -211,10 +208,6 @@ def _filled(table: Table) -> Table:
     kept = [k for k in range(len(table.head)) if not k or any(row[k] for row in table.rows)]
     rows = [[row[k] for k in kept] for row in table.rows]
     return dataclasses.replace(table, head=[table.head[k] for k in kept], rows=rows)
-
-
-def _seeds(cell: Cell) -> int:
-    return max(len(point.rows) for point in cell.points)
 
 
 def gap_text(point: Point) -> str:
@@ -252,19 +245,19 @@ def records_of(results: Results) -> list[dict[str, Any]]:
             )
 
     for suite, tasks in results.suites.items():
-        for one in results.learners:
-            if scores := results.by_task(tasks, one.name):
-                add(suite, one.name, "", "score", over_tasks(scores))
-                if single := results.by_task(tasks, one.name, single=True):
-                    add(suite, one.name, "", "score_of_one_run", over_tasks(single))
-                add(suite, one.name, "", "above_best_rule", above_the_rule(scores))
-                better = results.improvement(tasks, one.name, RIVAL)
-                add(suite, one.name, "", "improvement_over_ppo", better)
+        for name in (*(one.name for one in results.learners), FIXED):
+            if scores := results.by_task(tasks, name):
+                add(suite, name, "", "score", over_tasks(scores))
+                if single := results.by_task(tasks, name, single=True):
+                    add(suite, name, "", "score_of_one_run", over_tasks(single))
+                add(suite, name, "", "above_best_rule", above_the_rule(scores))
+                if name != RIVAL:
+                    better = results.improvement(tasks, name, RIVAL)
+                    add(suite, name, "", "improvement_over_ppo", better)
         for task in tasks:
             for cell in cells_of(results, task):
-                name, front = cell.learner, cell.front
-                volume = Interval(front.hypervolume, front.low, front.high, _seeds(cell))
-                add(task.name, name, "", "hypervolume", volume)
+                name = cell.learner
+                add(task.name, name, "", "hypervolume", cell.volume)
                 add(task.name, name, "", "score", iqm(results.scores(task, name).tolist()))
                 single = results.single_scores(task, name)
                 add(task.name, name, "", "score_of_one_run", iqm(single.tolist()))
@@ -283,12 +276,3 @@ def records_of(results: Results) -> list[dict[str, Any]]:
                     if worst := point.worst_group():
                         add(task.name, name, point.level, "worst_group", worst[1])
     return found
-
-
-def rule_text(results: Results, task: Task) -> str:
-    """Return the name of the best fixed rule of a task, and its hypervolume."""
-    rule = results.best_rule(task)
-    if rule is None:
-        return ""
-    volume = Cell(task, FIXED, [rule]).front.hypervolume
-    return f"{FIXED_TITLE.lower()}: {rule.level.replace('_', ' ')}, hypervolume {number(volume)}"

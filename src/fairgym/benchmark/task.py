@@ -2,7 +2,7 @@
 
 A task is an environment with its shapes and parameters, what counts as reward and as unfairness, a
 budget of environment steps, the corners of the box in which fronts are measured, and the learners
-that fit. Its meaning never changes under its name, which ends with a version: "loan-300-v0".
+that fit. Its name ends with a version: "loan-300-v0". Results count only with its fingerprint.
 """
 
 import dataclasses

@@ -231,13 +231,15 @@ def _table(arguments: Sequence[str]) -> None:
     flags = parse(TableFlags, arguments, f"{PROG} table")
     rows = _read(flags)
     from fairgym.benchmark.scores import Results
-    from fairgym.benchmark.tables import records_of, tables_of
+    from fairgym.benchmark.tables import OTHERS, records_of, tables_of
 
     tasks, learners = _known(flags, rows)
     results = Results.of(rows, tasks, learners)
     if flags.give("benchmark table", lambda: {"results": records_of(results)}):
         for table in tables_of(results):
             show(table, most=110)
+        if results.others:
+            line(f"{results.others} rows do not count: {OTHERS}")
 
 
 def _page(arguments: Sequence[str]) -> None:
@@ -257,12 +259,23 @@ def _page(arguments: Sequence[str]) -> None:
 
 
 def _known(flags: ReadFlags, rows: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Tasks and learners of the flags; learners of the rows that are not built in come after."""
-    from fairgym.benchmark import Learner
+    """Tasks and learners of the flags.
+
+    Learners from outside come beside the built-in ones, unless some of those are named. Without
+    flags, learners of which only rows are known come last.
+    """
+    from fairgym.benchmark import Learner, learner_names, learner_of
 
     tasks, learners = _chosen(flags)
     if not flags.algorithm:
-        known = {learner.name for learner in learners}
-        names = dict.fromkeys(row["algorithm"] for row in rows if row["stage"] != "rules")
-        learners += [Learner(name, name, name) for name in names if name not in known]
+        levels: dict[str, set[float]] = {}
+        for row in rows:
+            if row["stage"] == "frontier":
+                levels.setdefault(row["algorithm"], set()).add(float(row["level"]))
+        for learner in learners:
+            levels.pop(learner.name, None)
+        own = ("its own",)  # what its levels multiply is not known
+        learners += [Learner(n, n, "", tuple(sorted(x)), own) for n, x in levels.items()]
+    elif not any(learner.name in learner_names() for learner in learners):
+        learners = [*map(learner_of, learner_names()), *learners]
     return tasks, learners

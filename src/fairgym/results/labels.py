@@ -109,16 +109,8 @@ OBJECTIVE = MetricLabel("objective", "Objective", "", False, "objective")
 
 
 def metric_labels(env: Environment) -> list[MetricLabel]:
-    """Return labels of the objective and of every metric and scheme, in the environment's order.
-
-    A metric of finished cases alone comes after the one that says how many are finished: who is
-    never served stands before how long the others wait.
-    """
-    names = list(env.metrics)
-    for late, first in env.spec.finished_only.items():
-        names.remove(late)
-        names.insert(names.index(first) + 1, late)
-    return [OBJECTIVE, *(metric_label(env, name) for name in (*names, *env.spec.schemes))]
+    """Return labels of the objective and of every metric and scheme, in the environment's order."""
+    return [OBJECTIVE, *(metric_label(env, name) for name in (*env.metrics, *env.spec.schemes))]
 
 
 def metric_label(env: Environment, name: str) -> MetricLabel:

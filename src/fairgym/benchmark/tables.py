@@ -17,7 +17,7 @@ from fairgym.results.table import Table
 from fairgym.statistics.shares import share_interval
 
 RIVAL = "ppo"  # of the probability of improvement: the learner without a fairness method
-LEVEL_HEAD = (*("learner", "level", "runs", "reward ↑", "unfairness ↓", "terminated episodes"),)
+LEVEL_HEAD = ("learner", "level", "runs", "reward ↑", "unfairness ↓", "terminated episodes")
 GROUP_HEAD = (
     *("learner", "level", "runs", "published disparity", "null mean"),
     *("widest systematic gap", "p ≤ .05", "worst group"),

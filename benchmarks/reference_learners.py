@@ -8,7 +8,8 @@ PPO learns bank_loans, attention and epidemic; DQN learns doughnut with a dense 
 libraries have one environment, networks of the same size and activation, and normalised inputs and
 returns (stable-baselines3 by `VecNormalize`, fairgym by `normalise_inputs` and by the standardised
 returns of its critic). Weights begin as in either library. In attention both act by logits, of
-which a softmax is apportioned.
+which a softmax is apportioned. The two differ in one way that no setting removes: DQN's loss is
+squared here, and Huber's with clipped gradients there.
 
 For each system it prints the mean score of an episode at the end of training, its difference with
 Welch's 95% interval over seeds, and an equivalence test; it writes the curves as CSV and PNG.
@@ -47,6 +48,7 @@ PPO = {
     "update_epochs": 10,
     "num_minibatches": 32,
     "init_std": 1.0,
+    "max_std": 1_000.0,  # no limit, as in stable-baselines3
     "max_grad_norm": 0.5,
 }
 LAYERS = (64, 64)

@@ -31,7 +31,7 @@ from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import LITERAL, OBJECTIVES, differences, volatility
 from fairgym.experiments.mafe.fig9 import dominated
-from fairgym.experiments.mafe.fig10 import RELIEF, grade_gaps
+from fairgym.experiments.mafe.fig10 import RELIEF, education_checks, grade_gaps
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
 from fairgym.experiments.mafe.groups import SETTINGS
 from fairgym.experiments.mafe.labels import (
@@ -985,3 +985,22 @@ def test_gaps_of_grades_count_students_only():
     assert grade_gaps([found]) == pytest.approx([0.25 + 1e-3])
     found.people_end["in_university"][:] = 0.0
     assert np.isnan(grade_gaps([found])).all()
+
+
+def test_education_is_judged_without_the_people_where_nobody_compares_their_grades():
+    names = {
+        "planner": ("tertiary_education", "university", "diversity_incentives"),
+        "university": ("salaries", "scholarships", "mentorship"),
+        "employer": ("salary",),
+    }
+    keys = [log_keys.action(agent, name) for agent, own in names.items() for name in own]
+    runs = [
+        stand_in(Run, metrics=[dict.fromkeys(keys, 0.1 * n + seed) for n in range(20)])
+        for seed in range(3)
+    ]
+    found = graded(0.25, 0)
+    found.people_end.clear()
+    with_people = education_checks(runs, [graded(0.25, 0)] * 3, [graded(0.5, 0)] * 3)
+    without = education_checks(runs, [found] * 3)
+    assert [check.statement for check in without] == [c.statement for c in with_people[:-1]]
+    assert "GPA" in with_people[-1].statement and with_people[-1].outcome == "holds"

@@ -27,7 +27,7 @@ def learning(experiment, levels):
     }
     return {
         "x": np.arange(20),
-        "curves": {"published settings": one, "better settings": {}},
+        "curves": {"own settings": one, "better settings": {}},
         "lines": lines,
     }
 
@@ -39,7 +39,7 @@ def test_automata_are_compared_with_the_full_memory(good):
     outcome = experiment.conclude(learning(experiment, levels))
     assert {check.outcome for check in outcome.checks} == {"holds" if good else "contradicted"}
     assert {check.kind for check in outcome.checks} == {"own prediction"}
-    assert set(outcome.figures) == {"published-settings", "states"}
+    assert set(outcome.figures) == {"own-settings", "states"}
     assert outcome.tables[-1].rows[0][1] == "455"
 
 

@@ -179,8 +179,8 @@ def test_flips_of_a_run_whose_policies_are_not_read_yet(seen, tmp_path):
 def test_the_parts_of_a_gap_under_learned_policies_sum_to_it(tmp_path):
     shape = {"population": 600, "horizon": 12}
     training = {"epochs": 1, "episodes_per_epoch": 4, "hidden": 2, "evaluation_episodes": 2}
-    given = {"environment_args": shape, "algorithm_args": training}
-    train(RunConfig("loan", seed=3, **given), tmp_path / "run")
+    config = RunConfig("loan", environment_args=shape, algorithm_args=training, seed=3)
+    train(config, tmp_path / "run")
     run = load(tmp_path / "run")
     found = parts_of_gaps("loan", [run], 8)["admission_disparity"]
     gaps = []

@@ -113,6 +113,17 @@ def run_config(
     )
 
 
+FEWEST = 400
+FEWER = f"In loan, whose episodes are four times as long, there are at most {FEWEST} people."
+
+
+def study(environment: str, size: Size) -> Size:
+    """Return the size of a run among many: loan, whose episodes are long, has fewer people."""
+    if environment != "loan" or size.people is None:
+        return size
+    return dataclasses.replace(size, people=min(size.people, FEWEST))
+
+
 # 40 epochs of 100 episodes follow table 8. The paper has five seeds (figure 6) or three (figure 9).
 # The number of people is not published; 1,000 is this project's choice. The quick size keeps the
 # horizon and five seeds, because fewer would make every interval wide.

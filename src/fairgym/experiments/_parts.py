@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 from fairgym.config import RunConfig
 from fairgym.experiments._base import (
+    FEWER,
     PAPER,
     QUICK,
     SCALES,
@@ -14,6 +15,7 @@ from fairgym.experiments._base import (
     Table,
     experiments,
     run_config,
+    study,
 )
 from fairgym.experiments._comparison import (
     At,

@@ -21,13 +21,15 @@ from fairgym.utils import make
 
 OURS = "FairQCM"
 PUBLISHED, BETTER, EQUAL = "published settings", "better settings", "equal tuning"
+OWN = "own settings"  # of pages that the paper does not have
 RANDOM = "Random"
 RANDOM_PRESENT = "Random among those present"  # needs no memory
 
 TIME_SEEN = {"shows_time": True}
 NO_BOOTSTRAP = {"bootstrap_truncated": False}
+TIME_ENDS = "agents observe the time, and there is no time limit bootstrapping"
 ENDS = (
-    "agents observe the time, and there is no time limit bootstrapping; in the published settings,"
+    f"{TIME_ENDS}; in the published settings,"
     " learners treat the last step of an episode as if the episode went on forever"
 )
 
@@ -86,6 +88,7 @@ class LearningFigure(ex.Experiment):
         environment_args: Arguments of the environment.
         params: Parameters of the environment that differ from its defaults.
         objective: Name of the objective.
+        settings: Words for the settings of `learners` without `better`.
         better_args: Arguments of the environment that differ in the better settings.
         better_words: Sentence that describes the better settings.
         further_words: Further sentence about the learners; "" for none.
@@ -101,6 +104,7 @@ class LearningFigure(ex.Experiment):
     environment_args: ClassVar[Mapping[str, Any]]
     params: ClassVar[Mapping[str, Any]] = {}
     objective: ClassVar[str] = "published"
+    settings: ClassVar[str] = PUBLISHED
     better_args: ClassVar[Mapping[str, Any]]
     better_words: ClassVar[str]
     further_words: ClassVar[str] = ""
@@ -116,7 +120,7 @@ class LearningFigure(ex.Experiment):
         grid = {}
         for label, learner in self.learners.items():
             if learner.published:
-                grid[f"{PUBLISHED}: {label}"] = self.config(size, learner)
+                grid[f"{self.settings}: {label}"] = self.config(size, learner)
             if learner.better is not None:
                 grid[f"{BETTER}: {label}"] = self.config(size, learner, better=learner.better)
             if label in tuned:
@@ -153,7 +157,7 @@ class LearningFigure(ex.Experiment):
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Return curves by setting and learner, and lines of fixed policies, both by panel."""
-        curves: dict[str, dict[str, PyTree]] = {PUBLISHED: {}, BETTER: {}, EQUAL: {}}
+        curves: dict[str, dict[str, PyTree]] = {self.settings: {}, BETTER: {}, EQUAL: {}}
         for key, several in runs.items():
             setting, _, label = key.partition(": ")
             curves[setting][label] = {
@@ -203,7 +207,7 @@ class LearningFigure(ex.Experiment):
         calibrated. Those of equal tuning were chosen on other seeds. With them, the first check of
         each pair judges the claim that FairQCM needs the fewest samples.
         """
-        checks = self.claims(data["curves"][PUBLISHED], data["lines"])
+        checks = self.claims(data["curves"][self.settings], data["lines"])
         kinds: dict[str, ex.Kind] = {BETTER: "calibrated", EQUAL: "own prediction"}
         for setting, kind in kinds.items():
             curves = data["curves"].get(setting, {})

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._bounds import optimum
 from fairgym.experiments.fairqcm._learning import (
-    ENDS,
     NO_BOOTSTRAP,
+    OWN,
     RANDOM_PRESENT,
+    TIME_ENDS,
     TIME_SEEN,
     Learner,
     LearningFigure,
@@ -49,11 +50,12 @@ class FairqcmAutomata(LearningFigure):
     }
     environment = "doughnut"
     environment_args: ClassVar = {"population": PEOPLE, "horizon": HORIZON, **TIME_SEEN}
+    settings = OWN
     better_args: ClassVar = {}
     better_words = ""
     further_words = (
-        f"Tabular Q-learning with the settings of figure 4; {ENDS}. “{ROUNDS}” remembers who has"
-        f" been served in this round, “{NEAR_TIES}” how far each person is ahead, up to 2."
+        f"Tabular Q-learning with the settings of figure 4; {TIME_ENDS}. “{ROUNDS}” remembers who"
+        f" has been served in this round, “{NEAR_TIES}” how far each person is ahead, up to 2."
     )
     learners: ClassVar = {
         "Full": Learner("tabular-q", "full", NO_BOOTSTRAP),

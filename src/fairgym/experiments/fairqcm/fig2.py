@@ -28,6 +28,7 @@ BETTER = {
     "epsilon_decay": 0.98,
     "target_network_frequency": 100,
     "gamma": 0.5,
+    "learning_starts": 400,
 }
 REPLAYED = {**BETTER, "buffer_size": 6_400}
 WELFARE, HANDED_OUT = "accumulated welfare (log of Nash)", "doughnuts not wasted"
@@ -56,7 +57,8 @@ class FairqcmFig2(LearningFigure):
         "In the better settings, inputs are scaled instead of binary coded, the learning rate is"
         " 0.003 instead of 0.0001, the discount factor 0.5 instead of 0.95, a batch has 512"
         " transitions, exploration decays faster, and the target network is updated every 100"
-        " steps. All others replay 6,400 transitions, like FairQCM. FairQCM's counterfactual"
+        " steps. All others replay 6,400 transitions, like FairQCM, and all learn from 400 stored"
+        " transitions on. FairQCM's counterfactual"
         " memories have the same number of doughnuts or one more, instead of one or two more."
     )
     further_words = RECURRENT_STEPS

@@ -30,6 +30,7 @@ BETTER = {
     "learning_rate": 2e-3,
     "batch_size": 1_024,
     "epsilon_decay": 0.99,
+    "learning_starts": 400,
 }
 REPLAYED = {**BETTER, "buffer_size": 8_000}
 # A layer below the recurrent one has as many units as the first one of the others.
@@ -49,7 +50,8 @@ class LendingFigure(LearningFigure):
         f"In the better settings, {ENDS}. Inputs are scaled instead of binary coded, layers have 64"
         " and 32 units instead of 32 and 8, the learning rate is 0.002 instead of 0.0001, a batch"
         " has 1,024 transitions, all others replay 8,000 transitions, like FairQCM, and exploration"
-        " decays faster. The recurrent network has one layer of 64 units below the recurrent one."
+        " decays faster. All learn from 400 stored transitions on. The recurrent network has one"
+        " layer of 64 units below the recurrent one."
     )
     further_words = RECURRENT_STEPS
     # Runs in this environment have the settings of table 2 (`HYPERPARAMETERS` of its module).

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from fairgym.experiments import _parts as ex
 from fairgym.policies import fixed_policies
@@ -24,7 +25,7 @@ MEMORIES = {
     "None": "",
 }
 LINES = {"Turns": "take_turns", "Random among those present": "random_present"}
-# As the better settings of figure 2, with the same exploration in all steps.
+# Chosen by hand; the same exploration in all steps.
 SETTINGS = {
     "learning_rate": 1e-3,
     "input_code": "scaled",
@@ -162,6 +163,7 @@ class FairqcmHorizons(ex.Experiment):
             )
         panel.set_xscale("log")
         panel.set_yscale("log")
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.yaxis.set_major_formatter(lambda number, _: f"{number:,g}")
         panel.set_xticks(data["horizons"], [f"{one:,}" for one in data["horizons"]])
         panel.minorticks_off()

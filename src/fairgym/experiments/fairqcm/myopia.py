@@ -10,6 +10,7 @@ from fairgym.experiments.fairqcm._bounds import HANDED_OUT, Shop, best
 from fairgym.experiments.fairqcm._learning import (
     NO_BOOTSTRAP,
     OURS,
+    OWN,
     RANDOM_PRESENT,
     Learner,
     LearningFigure,
@@ -48,6 +49,7 @@ class FairqcmMyopia(LearningFigure):
     environment_args: ClassVar = {"population": PEOPLE, "horizon": HORIZON, "shows_time": True}
     params: ClassVar = {"stays": list(STAYS)}
     objective = AT_THE_END
+    settings = OWN
     better_args: ClassVar = {}
     better_words = ""
     further_words = (

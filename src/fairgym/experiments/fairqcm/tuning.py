@@ -25,6 +25,7 @@ DEEP: dict[str, Any] = {
     "epsilon_decay": [0.98, 0.99, 0.999],
     "batch_size": [64, 256, 1_024],
     "buffer_size": [1_000, 8_000],
+    "learning_starts": [400],  # not a full buffer, which FairQCM fills many steps before others
     "target_network_frequency": [50, 200, 1_000],
     "input_code": ["scaled", "binary"],
     "bootstrap_truncated": [True, False],

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from fairgym.algorithms.f_ppo import FPpo
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.fppo._claims import CRITERION, Courses
+from fairgym.experiments.fppo._claims import CRITERION, Courses, outcomes_table
 from fairgym.experiments.fppo._courses import CourseFigure, acting, massaged
 from fairgym.experiments.fppo._systems import ATTENTION, SIZES
 from fairgym.report import style
@@ -88,6 +88,15 @@ def each_system(data: PyTree) -> Iterator[tuple[str, Courses]]:
     """Yield the name and the courses of each system."""
     for name, own in data.items():
         yield name, Courses.of(own)
+
+
+def outcomes(data: PyTree) -> list[ex.Table]:
+    """Return a table of the outcomes of single seeds for each system whose figure names some."""
+    return [
+        outcomes_table(found, list(found.courses), own)
+        for name, found in each_system(data)
+        if (own := figure_of(name).outcomes)
+    ]
 
 
 def named(name: str, checks: Sequence[ex.Check]) -> list[ex.Check]:

@@ -14,6 +14,7 @@ from fairgym.experiments.fppo._several import (
     each_system,
     figure_of,
     named,
+    outcomes,
 )
 from fairgym.experiments.fppo._systems import A_PPO, F_PPO, PPO, at_most
 
@@ -58,4 +59,5 @@ class FppoAuthors(SeveralSystems):
         )
         head = ["environment", "learner", *COLUMNS]
         table = ex.columns_table(head, ex.by_place(numbers), caption)
-        return ex.Outcome({"": dots_figure(numbers, COLUMNS)}, self.caption, [table], checks)
+        tables = [table, *outcomes(data)]
+        return ex.Outcome({"": dots_figure(numbers, COLUMNS)}, self.caption, tables, checks)

@@ -10,7 +10,13 @@ from matplotlib.figure import Figure
 from fairgym.environments.bank_loans import BankLoansParams
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT, Courses
-from fairgym.experiments.fppo._several import Learners, SeveralSystems, each_system, named
+from fairgym.experiments.fppo._several import (
+    Learners,
+    SeveralSystems,
+    each_system,
+    named,
+    outcomes,
+)
 from fairgym.experiments.fppo._systems import F_PPO, LAGRANGIAN, PPO, at_most
 from fairgym.report import style
 
@@ -92,7 +98,7 @@ class FppoGoals(SeveralSystems):
         )
         head = ["environment", "learner", *COLUMNS, "on the front"]
         table = ex.Table(head, rows, caption)
-        return ex.Outcome({"": _plot(fronts)}, self.caption, [table], checks)
+        return ex.Outcome({"": _plot(fronts)}, self.caption, [table, *outcomes(data)], checks)
 
 
 def _numbers(found: Courses, label: str) -> dict[str, np.ndarray]:

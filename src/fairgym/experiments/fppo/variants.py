@@ -9,13 +9,13 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT, Courses
 from fairgym.experiments.fppo._courses import drawn
 from fairgym.experiments.fppo._several import (
-    FEWER_SEEDS,
     Learners,
     SeveralSystems,
     each_system,
     named,
+    outcomes,
 )
-from fairgym.experiments.fppo._systems import F_PPO, F_PPO_S, PPO
+from fairgym.experiments.fppo._systems import F_PPO, F_PPO_S, PPO, at_most
 
 UNSCALED, TRUTH = {"scale": "none"}, {"long_term": "long_term"}
 # Label -> hyperparameters that differ from those of the figures.
@@ -42,9 +42,8 @@ class FppoVariants(SeveralSystems):
         ' performance in terms of long-term fairness"; the scale of this term relative to the'
         " advantage is left open, and measures are estimated from a window of steps"
     )
-    caption: ClassVar[str] = (
-        f"{ex.CAPTION} All learners except PPO use massaging in evaluation. {FEWER_SEEDS}"
-    )
+    sizes: ClassVar = at_most(10)
+    caption = f"{ex.CAPTION} All learners except PPO use massaging in evaluation."
 
     def learners(self, name: str) -> Learners:
         """Return PPO, F-PPO-S and four variants of F-PPO."""
@@ -73,7 +72,8 @@ class FppoVariants(SeveralSystems):
                     rows,
                     "Means over the steps of an evaluation episode; interquartile mean over seeds"
                     " [95% CI]. The reward of bank loans is the bank's cash.",
-                )
+                ),
+                *outcomes(data),
             ],
             checks=checks,
         )

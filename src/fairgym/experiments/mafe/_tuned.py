@@ -1,11 +1,14 @@
 """Hyperparameters that the benchmark's tuning found, for comparisons of learners."""
 
+import dataclasses
 from typing import Any
 
 from fairgym.benchmark.presets import better_of
 from fairgym.benchmark.task import task_of
 from fairgym.experiments import _parts as ex
 
+# Presets are tuned with this number of people.
+SIZE = dataclasses.replace(ex.PAPER, people=300)
 WORDS = (
     "Learners have the presets of `fairgym benchmark` for 300 people, which tuning found with equal"
     " budgets, where these beat the published settings on held-out seeds."

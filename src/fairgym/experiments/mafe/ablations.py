@@ -40,14 +40,16 @@ class MafeAblations(ex.ComparisonFigure):
     )
     caption = (
         "Faint dots are seeds; dark dots are interquartile means over seeds with stratified"
-        " bootstrap 95% intervals."
+        f" bootstrap 95% intervals. {ex.FEWER}"
     )
     rotation = 35
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every option in three environments."""
         return {
-            f"{name}/{words}": ex.run_config(name, size, algorithm_args=size.training() | changes)
+            f"{name}/{words}": ex.run_config(
+                name, ex.study(name, size), algorithm_args=size.training() | changes
+            )
             for name in ENVIRONMENTS
             for words, changes in OPTIONS.items()
         }

@@ -230,8 +230,7 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = ()
     first, last = ex.first_and_last(paid)
     fifths = np.array_split(paid, 5, axis=1)
     midway = fifths[2].mean(axis=1)
-    untrained, learned = (np.abs(grade_gaps(episodes)) for episodes in (starts, ends))
-    return [
+    checks = [
         ex.Check.higher(
             "education: the planner's largest share is tertiary education (lead over the next)",
             tertiary,
@@ -274,17 +273,14 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = ()
             last,
             midway,
         ),
-    ] + (
-        [
-            ex.Check.higher(
-                "education: the gap between the groups' cumulative GPAs is smaller than untrained",
-                untrained,
-                learned,
-            )
-        ]
-        if starts
-        else []
-    )
+    ]
+    if starts:
+        statement = (
+            "education: the gap between the groups' cumulative GPAs is smaller than untrained"
+        )
+        untrained, learned = (np.abs(grade_gaps(episodes)) for episodes in (starts, ends))
+        checks.append(ex.Check.higher(statement, untrained, learned))
+    return checks
 
 
 CHECKS = {"loan": loan_checks, "health": health_checks, "education": education_checks}

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._tuned import WORDS, tuned
+from fairgym.experiments.mafe._tuned import SIZE, WORDS, tuned
 
 FULL, SIMPLE = "loan", "loan_simple"
 # Name -> label.
@@ -31,7 +31,7 @@ class MafeFig11(ex.ComparisonFigure):
         ' algorithm exhibits steady learning progress"'
     )
     sizes: ClassVar = {
-        "paper": dataclasses.replace(ex.PAPER, people=300),
+        "paper": SIZE,
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=10, episodes=15),
     }
     permutations = 0

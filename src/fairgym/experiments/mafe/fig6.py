@@ -242,7 +242,7 @@ class MafeFig6(ex.Experiment):
         " tertiary money, scholarships and mentors raise graduation rates, and diversity incentives"
         " raise the utility of workers of the disadvantaged group"
     )
-    sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(people=1_000))
+    sizes: ClassVar = dict.fromkeys(("paper", "quick"), ex.Size(people=1_000, seeds=10))
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Return one entry per intervention."""

@@ -92,7 +92,7 @@ class MafeFig7(ex.ComparisonFigure):
             *_volatilities(data),
             *(
                 ex.Check.higher(
-                    f"the objectives differ more in {other} than in health",
+                    f"the objectives differ more in {other} than in health (pseudo-values)",
                     apart[other],
                     apart["health"],
                 )
@@ -110,7 +110,8 @@ class MafeFig7(ex.ComparisonFigure):
                 for name, found in published.items()
             ],
             "Difference between the objectives per term, as defined in the notes; fairness is the"
-            " excess over the null, except for whole curves [95% jackknife CI].",
+            " excess over the null, except for whole curves [95% jackknife CI; numbers beside it"
+            " are pseudo-values].",
         )
         return [_final_table(data), apart, _rates_table(published), _volatility_table(published)]
 

@@ -44,9 +44,7 @@ class MafeFig9(ex.ComparisonFigure):
         " front; hollow points are dominated: another point has more of both. Faint dots are seeds."
     )
     sizes: ClassVar = {
-        "paper": dataclasses.replace(
-            ex.PAPER, weights=tuple(round(0.1 * step, 1) for step in range(11))
-        ),
+        "paper": dataclasses.replace(ex.PAPER, weights=(0.0, 0.1, MODERATE, 0.5, 0.7, 0.9, 1.0)),
         "quick": ex.Size(
             people=300,
             epochs=15,
@@ -111,6 +109,10 @@ class MafeFig9(ex.ComparisonFigure):
                     f"{name}: some weight on fairness improves the reward (lambda {most:g} over 1)",
                     reward[most],
                     reward[1.0],
+                ),
+                ex.Check.above(
+                    f"{name}: normalised profit stays above 0 at every lambda (the smallest)",
+                    np.min([one[PROFIT] for one in found.values()], axis=0),
                 ),
                 ex.Check.below(
                     f"{name}: normalised profit stays below 1 at every lambda (the largest)",

@@ -19,7 +19,7 @@ from fairgym.algorithms import log_keys
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._tuned import WORDS, tuned
+from fairgym.experiments.mafe._tuned import SIZE, WORDS, tuned
 from fairgym.fairness import Objective
 from fairgym.report import style
 from fairgym.results.labels import listed, title, words
@@ -105,7 +105,7 @@ class MafeLearners(ex.ComparisonFigure):
         " (Xu et al. 2024, Yu, Qin et al. 2022, Ray et al. 2019)"
     )
     sizes: ClassVar = {
-        "paper": dataclasses.replace(ex.PAPER, people=300),
+        "paper": SIZE,
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=5, episodes=16),
     }
     caption = (

@@ -142,7 +142,7 @@ class MafeReadings(ex.ComparisonFigure):
         " direct rewards alone; the paper does not say how much relief is forgiven, how much a bank"
         " pays out per month, whose waits count, and how a failed episode is scored"
     )
-    caption = ex.CAPTION
+    caption = f"{ex.CAPTION} {ex.FEWER}"
     claims = (
         ex.Claim(
             "loan: direct rewards alone admit fewer than all terms",
@@ -167,11 +167,12 @@ class MafeReadings(ex.ComparisonFigure):
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every interpretation of every question."""
-        assert size.people is not None
+        people = ex.study("loan", size).people
+        assert people is not None
         return {
-            f"{name}/{words}": one.config(size)
+            f"{name}/{words}": one.config(ex.study(one.environment, size))
             for name, question in QUESTIONS.items()
-            for words, one in question.interpretations(size.people).items()
+            for words, one in question.interpretations(people).items()
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:

@@ -1,13 +1,13 @@
 """Make the pictures of the docs: `make pictures`, or one by one.
 
     python tools/pictures.py                  # those that are stale or missing
-    python tools/pictures.py loan-actions     # these, stale or not
+    python tools/pictures.py readme           # these, stale or not
     python tools/pictures.py --list           # what is stale, without making anything
 
 `PICTURES` says for every `docs/images/NAME.png` what it is drawn from. Training that is missing
-goes to `runs/pictures`, where it is reused, and resumed after a stop. Expect one to two minutes a
-seed on two quiet cores, half an hour in all from an empty folder; the gallery takes a minute, and
-so do the figures of audits and of what-ifs.
+goes to `runs/pictures`, where it is reused, and resumed after a stop. Expect five minutes for the
+picture of the README from an empty folder, on two quiet cores; the gallery takes a minute, and so
+do the figures of audits and of what-ifs.
 
 `docs/images/pictures.json` keeps, for every picture, a fingerprint of what it is made from and a
 hash of the numbers in it. The fingerprint covers the configuration of training and measuring, the
@@ -53,14 +53,9 @@ from fairgym.core import Environment
 from fairgym.policies import fixed_policies
 from fairgym.report import (
     Measured,
-    core_attribute_distribution,
-    group_rates,
     looks,
-    mean_actions,
     measure,
-    metric_comparison,
     numbers_of,
-    part_curves,
     style,
 )
 from fairgym.report.drawn import curve, keep
@@ -83,37 +78,23 @@ DPI = 120
 
 # ---------------------------------------------------------------- trained policies
 
-# As on the pages docs/results/NAME.md: three seeds of each.
-TRAINED = {
-    name: fairgym.RunConfig(
-        name,
-        environment_args={"population": 1_000},
-        algorithm="f-macem",
-        algorithm_args={"epochs": 40},
-        objective="uniform",
-    )
-    for name in ("loan", "health", "education")
-}
+TRAINED = fairgym.RunConfig(
+    "loan",
+    environment_args={"population": 1_000},
+    algorithm="f-macem",
+    algorithm_args={"epochs": 40},
+    objective="uniform",
+)
 SEEDS, EPISODES, EPISODE_SEED = (0, 1, 2), 32, 1
 
 
 @functools.cache
-def measured(name: str, epochs: int = 0) -> Measured:
-    """Train what is missing, and measure it beside the baselines.
-
-    Args:
-        name: a key of `TRAINED`.
-        epochs: number of epochs, for tests; that of the configuration by default.
-    """
-    config, folder = TRAINED[name], RUNS / name
-    if epochs:
-        args = {"epochs": epochs, "episodes_per_epoch": 4}
-        config = dataclasses.replace(config, algorithm_args=args)
-        folder = RUNS / f"{name}-{epochs}"
-    print(f"training {name} in {folder}", flush=True)
-    fairgym.train_seeds(config, folder, SEEDS, resume=True)
-    episodes = 2 if epochs else EPISODES
-    return measure([folder], episodes=episodes, seed=EPISODE_SEED)
+def measured() -> Measured:
+    """Train what is missing, and measure it beside the baselines."""
+    folder = RUNS / TRAINED.environment
+    print(f"training {TRAINED.environment} in {folder}", flush=True)
+    fairgym.train_seeds(TRAINED, folder, SEEDS, resume=True)
+    return measure([folder], episodes=EPISODES, seed=EPISODE_SEED)
 
 
 @style.styled
@@ -293,9 +274,9 @@ class Picture:
     trained: bool = False
     page: str = ""
 
-    def figure(self, epochs: int = 0) -> Figure:
-        """Make the figure; `epochs` as for `measured`."""
-        return self.draw(measured(self.environment, epochs)) if self.trained else self.draw()
+    def figure(self) -> Figure:
+        """Make the figure."""
+        return self.draw(measured()) if self.trained else self.draw()
 
     def fingerprint(self) -> str:
         """Hash of what the picture is made from."""
@@ -303,9 +284,9 @@ class Picture:
 
     def _source(self) -> Any:
         if self.trained:
-            config = TRAINED[self.environment]
-            env = config.build().env
-            how: Any = [_plain(config), SEEDS, EPISODES, EPISODE_SEED, _defaults(config.algorithm)]
+            env = TRAINED.build().env
+            defaults = _defaults(TRAINED.algorithm)
+            how: Any = [_plain(TRAINED), SEEDS, EPISODES, EPISODE_SEED, defaults]
         else:
             small = GALLERY.get(self.environment)
             env = fairgym.make(self.environment, **(small.args if small else {}))
@@ -335,7 +316,7 @@ class Audited:
     where: Mapping[str, str] = dataclasses.field(default_factory=dict)
     name: str = ""
 
-    def figure(self, epochs: int = 0) -> Figure:
+    def figure(self) -> Figure:
         """Make the figure; nothing is trained."""
         found = audited(self.example)
         part = found.part(self.part)
@@ -367,7 +348,7 @@ class Asked:
         """What the command says after `fairgym simulate`."""
         return shlex.split(example_pages.PAGES[self.page])[1:]
 
-    def figure(self, epochs: int = 0) -> Figure:
+    def figure(self) -> Figure:
         """Make the figure; nothing is trained."""
         plan, _ = plan_of(self.words)
         size = plan.scenarios[0].environment_args
@@ -405,27 +386,8 @@ def audited(example: str) -> Audit:
     return audit(f"{PREFIX}{example}", roles_of(example))
 
 
-def _of(name: str, draw: Callable[[Measured], Figure]) -> Picture:
-    return Picture(name, draw, trained=True)
-
-
 PICTURES: dict[str, Picture | Audited | Asked] = {
-    "readme": _of("loan", learned_lending),
-    "loan-actions": _of("loan", lambda page: mean_actions(page.groups)),
-    "loan-comparison": _of("loan", lambda page: metric_comparison(page.shown, page.env)),
-    "loan-scores": _of(
-        "loan", lambda page: core_attribute_distribution(page.learned[0].evaluations, page.env)
-    ),
-    "health-actions": _of("health", lambda page: mean_actions(page.groups)),
-    "health-comparison": _of("health", lambda page: metric_comparison(page.shown, page.env)),
-    "health-regions": _of(
-        "health", lambda page: group_rates(page.learned[0].evaluations, page.env)
-    ),
-    "education-actions": _of("education", lambda page: mean_actions(page.groups)),
-    "education-comparison": _of("education", lambda page: metric_comparison(page.shown, page.env)),
-    "education-regions": _of(
-        "education", lambda page: part_curves(page.learned[0].evaluations, page.env, "region")
-    ),
+    "readme": Picture("loan", learned_lending, trained=True),
     "watch": Picture("loan", lambda: figure_of("watch.md"), page="watch.md"),
     "audit-arrests": Audited("arrests", "gaps_over_time", {"grouping": "colour"}),
     "audit-arrests-rates": Audited("arrests", "rates"),

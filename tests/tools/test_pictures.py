@@ -40,10 +40,10 @@ def test_a_picture_is_stale_when_what_it_is_made_from_has_changed(monkeypatch):
 
 
 def test_a_picture_of_learned_policies_follows_their_configuration(monkeypatch):
-    now = pictures.PICTURES["loan-actions"].fingerprint()
-    assert now == pictures.PICTURES["loan-actions"].fingerprint()
+    now = pictures.PICTURES["readme"].fingerprint()
+    assert now == pictures.PICTURES["readme"].fingerprint()
     monkeypatch.setattr(pictures, "SEEDS", (0, 1))
-    assert pictures.PICTURES["loan-actions"].fingerprint() != now
+    assert pictures.PICTURES["readme"].fingerprint() != now
 
 
 def test_a_picture_of_a_what_if_follows_the_command_of_its_page(monkeypatch):

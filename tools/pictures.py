@@ -51,13 +51,7 @@ from fairgym.audit.write import read_config
 from fairgym.cli.simulate import plan_of
 from fairgym.core import Environment
 from fairgym.policies import fixed_policies
-from fairgym.report import (
-    Measured,
-    looks,
-    measure,
-    numbers_of,
-    style,
-)
+from fairgym.report import Measured, looks, measure, numbers_of, style
 from fairgym.report.drawn import curve, keep
 from fairgym.report.svg import png
 from fairgym.report.what_if_figures import worlds_figure

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fppo_made_up import MADE_UP
 
 from fairgym.experiments import Size, experiments
 from fairgym.experiments._measurements import held_out
@@ -256,6 +257,18 @@ def test_orders_outcomes_and_published_values_are_told_by_seed():
     ]
     told = published_table(found, {"a": {SHORT: "1.8"}}).rows
     assert told[0][0] == "a" and told[0][1] == "gap" and told[0][3] == "1.8"
+
+
+@pytest.mark.parametrize("name", ["fppo-authors", "fppo-goals", "fppo-variants"])
+def test_two_outcomes_of_seeds_are_told_where_several_systems_are_compared(name):
+    data = MADE_UP[name](True)
+    (table,) = (
+        table
+        for table in experiments.get(name)().conclude(data).tables
+        if table.caption.startswith("Bank loans. Outcomes of single seeds")
+    )
+    assert [row[0] for row in table.rows] == list(data["bank loans"]["courses"])
+    assert "lends to nearly everybody" in table.head
 
 
 def test_blind_rules_approve_by_score_only():

@@ -18,7 +18,7 @@ from fairgym.core import FairgymError
 from fairgym.experiments import Experiment, Size, experiments
 from fairgym.experiments._base import QUICK
 from fairgym.experiments.fairqcm import _choices
-from fairgym.experiments.fairqcm.tuning import drawn
+from fairgym.experiments.fairqcm.tuning import DEEP, drawn
 from fairgym.experiments.mafe import _tuned
 from fairgym.experiments.mafe.fig7 import LITERAL
 from fairgym.experiments.mafe.fig8 import fixed_policy
@@ -147,7 +147,10 @@ def test_equal_tuning_is_a_third_condition_where_choices_are_stored(tmp_path, mo
 
 @pytest.mark.parametrize("name", FAIRQCM)
 def test_every_memory_is_tuned_with_as_many_settings(name):
-    """The published ones among them, and the same draws where hyperparameters are shared."""
+    """The published ones among them, and the same draws where hyperparameters are shared.
+
+    All draws of deep learners begin to learn after as many experiences, whatever their buffers.
+    """
     figure = experiments.get(name)
     every = {label: drawn(figure, learner, 5) for label, learner in figure.learners.items()}
     assert {"FairQCM", "Full", "Min", "None"} <= set(every)
@@ -157,6 +160,8 @@ def test_every_memory_is_tuned_with_as_many_settings(name):
             same = {key: setting[key] for key in setting.keys() & every["Full"][number].keys()}
             assert same == {key: every["Full"][number][key] for key in same}
             assert ("offsets" in setting) == (label == "FairQCM" and number > 0)
+            if number and name != "fairqcm-fig4":
+                assert setting["learning_starts"] < min(DEEP["buffer_size"])
     size = experiments.get("fairqcm-tuning").sizes["paper"]
     seeds = experiments.get("fairqcm-tuning")().seeds(size)
     assert not set(seeds) & set(figure().seeds(figure.sizes["paper"]))

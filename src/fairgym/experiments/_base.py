@@ -89,9 +89,13 @@ class Size:
         return [(name, value) for name, value in pairs if value not in (None, 0)]
 
     def training(self) -> dict[str, int]:
-        """Return the training length as hyperparameters of F-MACEM and the gradient learners."""
-        assert self.epochs is not None and self.episodes is not None
-        return {"epochs": self.epochs, "episodes_per_epoch": self.episodes}
+        """Return the training length as hyperparameters."""
+        length = {
+            "epochs": self.epochs,
+            "episodes_per_epoch": self.episodes,
+            "steps_per_epoch": self.steps,
+        }
+        return {name: value for name, value in length.items() if value is not None}
 
 
 def run_config(
@@ -113,15 +117,15 @@ def run_config(
     )
 
 
-FEWEST = 400
-FEWER = f"In loan, whose episodes are four times as long, there are at most {FEWEST} people."
+STUDIED = 400  # people of loan in studies of many runs
+FEWER = f"In loan, whose episodes are four times as long, there are at most {STUDIED} people."
 
 
 def study(environment: str, size: Size) -> Size:
     """Return the size of a run among many: loan, whose episodes are long, has fewer people."""
     if environment != "loan" or size.people is None:
         return size
-    return dataclasses.replace(size, people=min(size.people, FEWEST))
+    return dataclasses.replace(size, people=min(size.people, STUDIED))
 
 
 # 40 epochs of 100 episodes follow table 8. The paper has five seeds (figure 6) or three (figure 9).

@@ -29,8 +29,8 @@ TIME_SEEN = {"shows_time": True}
 NO_BOOTSTRAP = {"bootstrap_truncated": False}
 TIME_ENDS = "agents observe the time, and there is no time limit bootstrapping"
 ENDS = (
-    f"{TIME_ENDS}; in the published settings,"
-    " learners treat the last step of an episode as if the episode went on forever"
+    f"{TIME_ENDS}; in the published settings, learners treat the last step of an episode as if the"
+    " episode went on forever"
 )
 
 RECURRENT_STEPS = (
@@ -138,19 +138,13 @@ class LearningFigure(ex.Experiment):
             better: Hyperparameters that differ from its published ones, in the environment of the
                 better settings; None for the published ones.
         """
-        length = {
-            "epochs": size.epochs,
-            "episodes_per_epoch": size.episodes,
-            "steps_per_epoch": size.steps,
-        }
-        length = {name: value for name, value in length.items() if value is not None}
         environment = {} if better is None else self.better_args
         return ex.RunConfig(
             self.environment,
             {**self.environment_args, **environment},
             params=self.params,
             algorithm=learner.algorithm,
-            algorithm_args={**length, **learner.arguments, **(better or {})},
+            algorithm_args={**size.training(), **learner.arguments, **(better or {})},
             objective=self.objective,
             memory=learner.memory,
         )

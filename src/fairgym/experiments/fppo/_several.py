@@ -14,6 +14,7 @@ from fairgym.experiments.fppo._claims import CRITERION, Courses, outcomes_table
 from fairgym.experiments.fppo._courses import CourseFigure, acting, massaged
 from fairgym.experiments.fppo._systems import ATTENTION, SIZES
 from fairgym.report import style
+from fairgym.results.labels import capital
 
 # Name of each system -> the experiment with its figure.
 FIGURES = {"bank loans": "fppo-fig1", "attention": "fppo-fig3", "epidemic": "fppo-fig4"}
@@ -92,10 +93,14 @@ def each_system(data: PyTree) -> Iterator[tuple[str, Courses]]:
 
 def outcomes(data: PyTree) -> list[ex.Table]:
     """Return a table of the outcomes of single seeds for each system whose figure names some."""
-    return [
-        outcomes_table(found, list(found.courses), own)
+    tables = {
+        name: outcomes_table(found, list(found.courses), own)
         for name, found in each_system(data)
         if (own := figure_of(name).outcomes)
+    }
+    return [
+        dataclasses.replace(table, caption=f"{capital(name)}. {table.caption}")
+        for name, table in tables.items()
     ]
 
 

@@ -139,8 +139,8 @@ class AuditCoverage(ex.Experiment):
     source = "this project's audit of logged decisions"
     claim = (
         "each 95% interval of an audit contains the true value in 93 to 100% of the cases, where"
-        " the audit tells no limit; the usual bootstrap of the largest gap never contains a true"
-        " gap of 0 between three or more groups"
+        " the audit tells no limit; where outcomes are common, the usual bootstrap of the largest"
+        " gap never contains a true gap of 0 between three or more groups"
     )
     criterion = (
         "Each check is about its worst case, or about all cases. It holds if the estimate is"

@@ -57,9 +57,10 @@ def pair_gaps(
 ) -> PairGaps:
     """Return all gaps between groups with simultaneous intervals (MOVER with Bonferroni).
 
-    A percentile bootstrap of the largest gap is wrong: with three or more groups it excludes a true
-    gap of 0. Here every gap has an interval at the level 1 - (1 - level) / pairs. The limits of the
-    largest gap are the largest distance of an interval from 0, and the farthest end of all.
+    A percentile bootstrap of the largest gap is wrong: with three or more groups and common
+    outcomes it excludes a true gap of 0. Here every gap has an interval at the level 1 - (1 -
+    level) / pairs. The limits of the largest gap are the largest distance of an interval from 0,
+    and the farthest end of all.
 
     Args:
         shares: Shares of the groups, shape (..., groups).

@@ -12,6 +12,7 @@ from pathlib import Path
 from fairgym.experiments import Tally
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results"
+VERDICT = "**Verdict: "
 HEAD = "| claim | estimate | 95% CI | test | kind | outcome |"
 COLUMNS = slice(2, 6)  # of the index: verdict, predicted, not counted, n
 BEGIN = "Checks in all: "
@@ -43,8 +44,8 @@ def cells(page: str) -> list[str]:
     """Return the cells of a page in the index: verdict, predicted checks, other kinds, and n."""
     tally = checks_of(page)
     predicted, _, others = tally.words.partition("; not counted: ")
-    if predicted.startswith("checks: "):
-        predicted, others = "", predicted.removeprefix("checks: ")
+    if not tally.of("predicted"):
+        predicted, others = "", predicted.removeprefix("no checks").removeprefix("checks: ")
     return [
         f"**{tally.verdict}**",
         predicted.replace(" predicted checks hold", " hold"),
@@ -77,7 +78,7 @@ def index(text: str, pages: dict[str, str]) -> str:
     lines = []
     for line in text.splitlines():
         link = re.match(r"\| \[[^]]*\]\(([\w-]+\.md)\)", line)
-        if link and link[1] in found:
+        if link and VERDICT in pages.get(link[1], ""):
             row = [cell.strip() for cell in line.strip()[1:-1].split("|")]
             row[COLUMNS] = cells(pages[link[1]])
             line = f"| {' | '.join(row)} |"

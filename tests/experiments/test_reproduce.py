@@ -14,7 +14,7 @@ from fairgym.cli import main
 from fairgym.core import FairgymError
 from fairgym.experiments import Check, Experiment, Outcome, Size, Table, experiments, reproduce
 from fairgym.experiments._base import run_config
-from fairgym.experiments._markdown import Making, cut_words, training_time
+from fairgym.experiments._markdown import Making, cut_words, page_text, training_time
 from fairgym.experiments._measurements import held_out_run, score
 from fairgym.sweeps import folder_name
 from fairgym.training import devices
@@ -114,6 +114,14 @@ def test_fewer_people_than_inferred_count_as_a_cut(name, words):
     experiment = experiments.get(name)()
     making = Making(name, "paper", experiment.sizes["paper"], False, 0.0, 0, 0.0)
     assert cut_words(experiment, making).startswith(words)
+
+
+def test_a_page_without_checks_has_no_section_on_them():
+    experiment = experiments.get("fairqcm-tuning")()
+    making = Making("fairqcm-tuning", "paper", experiment.sizes["paper"], False, 0.0, 0, 0.0)
+    page = page_text(experiment, Outcome({}, "Dots.", [], []), making, {})
+    assert "**Verdict: no prediction** (no checks; paper scale)" in page
+    assert "Checks of the claim" not in page and "A check holds" not in page
 
 
 def test_the_page_tells_everything(whole):

@@ -91,9 +91,7 @@ def page_text(
         f"```sh\n{making.command}\n```",
         *(f"![{words}]({link})" for words, link in figures.items()),
         outcome.caption,
-        "## Checks of the claim",
-        _check_table(outcome.checks).markdown(),
-        f"{_OUTCOMES} {experiment.criterion or (_INTERVALS if making.size.seeds else _EXACT)}",
+        *(_checks(experiment, outcome.checks, making) if outcome.checks else ()),
         *(text for table in outcome.tables for text in (table.caption, table.markdown())),
         "## How it was made",
         _facts(experiment, making),
@@ -101,6 +99,12 @@ def page_text(
     if notes := experiment.notes():
         parts += ["## Notes", notes]
     return "\n\n".join(parts) + "\n"
+
+
+def _checks(experiment: Experiment, checks: Sequence[Check], making: Making) -> list[str]:
+    """Return the section on the checks, and how they are decided."""
+    how = experiment.criterion or (_INTERVALS if making.size.seeds else _EXACT)
+    return ["## Checks of the claim", _check_table(checks).markdown(), f"{_OUTCOMES} {how}"]
 
 
 def cut_words(experiment: Experiment, making: Making) -> str:

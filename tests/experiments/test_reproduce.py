@@ -139,7 +139,7 @@ def test_the_page_tells_everything(whole):
         "to train 4 runs",
         "Runs: jax ",
         "60 is this project's choice",
-        "Nothing was tried.",
+        "## Notes on the paper scale\n\nNothing was tried.",
     ):
         assert text in page
     (link,) = re.findall(r"!\[A toy\]\((.*)\)", page)

@@ -97,7 +97,8 @@ def page_text(
         _facts(experiment, making),
     ]
     if notes := experiment.notes():
-        parts += ["## Notes", notes]
+        of = "" if making.scale == "paper" else " on the paper scale"  # whose numbers they have
+        parts += [f"## Notes{of}", notes]
     return "\n\n".join(parts) + "\n"
 
 

@@ -145,8 +145,7 @@ def loan_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     """Check the directions in loan; `ends` are measured under permutations of the groups.
 
     The forgiven share of relief and the monthly payout cap were chosen by the learned relief,
-    admissions and defaults. Under every interpretation some loans default, and too few for the
-    groups to differ by the limit.
+    admissions and defaults. Too few loans default for the groups to differ by the limit.
     """
     thresholds = action_ends(runs, "admissions")
     relief = np.array([action_ends(runs, "debt_management", name)[1] for name in RELIEF])

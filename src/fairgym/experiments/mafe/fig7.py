@@ -16,7 +16,7 @@ ENVIRONMENTS = ("health", "loan", "education")
 ALL = "uniform"
 # Objective -> its terms.
 OBJECTIVES = {"direct": "direct", "direct-fair": "direct + fair", ALL: "direct + fair + rate"}
-# Environments where an episode that fails at once is among the best if it ranks by its score.
+# Environments that can fail: there, an episode that fails at once may score best.
 LITERAL, FRAGILE = "failed episodes rank by score", ("loan", "education")
 NAMES = {"direct": "direct rewards", "fair": "fairness", "rate": "rates"}
 

@@ -13,6 +13,8 @@ from scipy import stats
 
 from fairgym.benchmark import TIERS, Learner, learner_of, read_task, task_of
 from fairgym.benchmark.claims import claims_of
+from fairgym.benchmark.figures import _looks
+from fairgym.benchmark.learner import learner_names
 from fairgym.benchmark.measuring import measured
 from fairgym.benchmark.page import write_page
 from fairgym.benchmark.scores import Results
@@ -232,6 +234,14 @@ def test_the_table_and_the_page_need_no_training(task, results, monkeypatch, cap
         _, _, n, reward, unfair, *_ = line.strip("| ").split(" | ")
         assert n == str(SEEDS) and re.fullmatch(r"\S+ \[\S+, \S+\]", reward), line
         assert re.fullmatch(r"\S+ \[\S+, \S+\]", unfair), line
+
+
+def test_every_learner_has_a_look_of_its_own():
+    names = [*learner_names(), *(f"own {k}" for k in range(6))]
+    looks = _looks(names)
+    for keys in (("color", "marker"), ("color", "linestyle")):
+        seen = {tuple(str(looks[name][key]) for key in keys) for name in names}
+        assert len(seen) == len(names), keys
 
 
 def test_tables_leave_out_what_nothing_fills(results):

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.benchmark.intervals import over_tasks
-from fairgym.benchmark.learner import learner_names
 from fairgym.benchmark.scores import Cell, Results, suite_name, tasks_text
 from fairgym.benchmark.store import FIXED, RANDOM
 from fairgym.benchmark.task import Task
@@ -25,7 +24,7 @@ BELOW = 0.22  # of a bar, in rows: where its runs are
 
 def figures_of(results: Results) -> dict[str, Figure]:
     """Return the figures by name; those over tasks only for suites with scores."""
-    found, every = {}, _looks(results)
+    found, every = {}, _looks([learner.name for learner in results.learners])
     for suite, tasks in results.suites.items():
         there = [n for n in every if any((task.name, n) in results.cells for task in tasks)]
         looks = {name: every[name] for name in there}
@@ -38,21 +37,19 @@ def figures_of(results: Results) -> dict[str, Figure]:
     return found
 
 
-def _looks(results: Results) -> dict[str, dict[str, Any]]:
-    """Return colour, marker and dash of the learners, the same in all figures.
-
-    Where there are more learners than colours, those of equal colour differ in dash and marker.
-    """
-    outside = (one.name for one in results.learners)
-    names = dict.fromkeys([*learner_names(), *outside])
-    colours, markers = style.POLICY_COLOURS, style.MARKERS
+def _looks(learners: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return colour, dash and marker of all learners, the same in all figures."""
+    outside = dict.fromkeys(name for name in learners if name not in style.ALGORITHMS)
+    # pairs of colour and dash, and of colour and marker, that no built-in learner has
+    further = {name: (k, k + 4, k + 3) for k, name in enumerate(outside)}
+    colours, dashes, markers = style.POLICY_COLOURS, style.DASHES, style.MARKERS
     return {
         name: {
-            "color": colours[k % len(colours)],
-            "linestyle": style.DASHES[k // len(colours) % len(style.DASHES)],
-            "marker": markers[k % len(markers)],  # one more than there are colours
+            "color": colours[c % len(colours)],
+            "linestyle": dashes[d % len(dashes)],
+            "marker": markers[m % len(markers)],
         }
-        for k, name in enumerate(names)
+        for name, (c, d, m) in (style.ALGORITHMS | further).items()
     }
 
 

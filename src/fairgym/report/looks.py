@@ -22,7 +22,8 @@ DASHES = (
 BASELINE_DASHES = (*DASHES[1:4], (0, (12, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (2, 3)))
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 # Look of an algorithm in every figure: places of its colour, its dash and its marker. Those that
-# are compared with each other have no place in common. FairQCM's rivals go by their memories.
+# are compared with each other have no place in common, but for the benchmark's many. FairQCM's
+# rivals go by their memories.
 ALGORITHMS = {
     "f-macem": (0, 0, 0),
     "f-mappo": (1, 1, 1),
@@ -36,10 +37,11 @@ ALGORITHMS = {
     "f-ppo-l": (3, 1, 3),
     "f-ppo-s": (4, 3, 5),
     "r-ppo": (5, 5, 2),
+    "grid-search": (5, 1, 4),
     "fair-qcm": (3, 0, 0),
-    "tabular-fair-qcm": (3, 0, 0),
-    "dqn": (1, 1, 1),
-    "tabular-q": (1, 1, 1),
+    "tabular-fair-qcm": (0, 3, 2),
+    "dqn": (4, 1, 1),
+    "tabular-q": (1, 4, 5),
     "full": (1, 1, 1),
     "min": (2, 2, 2),
     "reset": (4, 3, 3),

@@ -1,7 +1,6 @@
 """Markdown page of a reproduced experiment."""
 
 import dataclasses
-import os
 import platform
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from fairgym.results.labels import capital
 from fairgym.results.numbers import number
 from fairgym.results.table import Table
 from fairgym.statistics.checks import KINDS, Check
+from fairgym.training.devices import cores
 from fairgym.training.provenance import source_commit
 from fairgym.training.run import Run
 
@@ -164,8 +164,9 @@ def _facts(experiment: Experiment, making: Making) -> str:
     else:
         lines.append(f"Time: {_duration(making.measuring_s)}; nothing is trained.")
     device = jax.local_devices()[0]
-    cores = f"{len(os.sched_getaffinity(0))} cores" if hasattr(os, "sched_getaffinity") else ""
-    where = f"{device.device_kind}, {cores}" if device.platform == "cpu" else device.device_kind
+    where = device.device_kind
+    if device.platform == "cpu":
+        where = f"{where}, {cores()} core{'s' * (cores() != 1)}"
     lines.append(f"Machine: {platform.machine()}, {where}; jax {jax.__version__}.")
     if size.people is not None:
         lines.append(

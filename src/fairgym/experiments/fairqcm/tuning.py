@@ -126,17 +126,13 @@ class FairqcmTuning(ex.Experiment):
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Choose the setting with the best mean score for each learner, and list all of them."""
-        chosen, scores, rows = {}, {}, []
+        chosen, rows = {}, []
         for figure, learners in data["figures"].items():
-            chosen[figure], scores[figure] = {}, {}
+            chosen[figure] = {}
             for label, one in learners.items():
                 means = np.mean(one["scores"], axis=1)
                 place = int(np.argmax(means))
                 chosen[figure][label] = one["settings"][place]
-                scores[figure][label] = [
-                    {"setting": setting, "scores": [round(float(x), 4) for x in each]}
-                    for setting, each in zip(one["settings"], one["scores"], strict=True)
-                ]
                 rows += [
                     [
                         figure.removeprefix("fairqcm-").replace("fig", "figure "),
@@ -148,7 +144,7 @@ class FairqcmTuning(ex.Experiment):
                     for n, setting in enumerate(one["settings"])
                 ]
         made = {"tried": data["tried"], "seeds": data["seeds"]}
-        text = json.dumps(made | {"choices": chosen, "scores": scores}, indent=1)
+        text = json.dumps(made | {"choices": chosen}, indent=1)
         head = ["figure", "learner", "setting", "mean of the learning curve", ""]
         words = "Tried settings; means over seeds."
         return ex.Outcome(

@@ -126,33 +126,18 @@ class FairqcmTuning(ex.Experiment):
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Choose the setting with the best mean score for each learner, and list all of them."""
-        chosen, rows = {}, []
-        for figure, learners in data["figures"].items():
-            chosen[figure] = {}
-            for label, one in learners.items():
-                means = np.mean(one["scores"], axis=1)
-                place = int(np.argmax(means))
-                chosen[figure][label] = one["settings"][place]
-                rows += [
-                    [
-                        figure.removeprefix("fairqcm-").replace("fig", "figure "),
-                        label,
-                        _words(setting),
-                        number(means[n]),
-                        "chosen" if n == place else "",
-                    ]
-                    for n, setting in enumerate(one["settings"])
-                ]
+        chosen = {
+            figure: {label: one["settings"][_best(one)] for label, one in learners.items()}
+            for figure, learners in data["figures"].items()
+        }
         made = {"tried": data["tried"], "seeds": data["seeds"]}
         text = json.dumps(made | {"choices": chosen}, indent=1)
-        head = ["figure", "learner", "setting", "mean of the learning curve", ""]
-        words = "Tried settings; means over seeds."
         return ex.Outcome(
             figures={"": self._plot(data["figures"])},
             caption="Each dot is a setting: mean of the learning curve, over the seeds of the"
             " tuning. The chosen settings, in `tuned.json`, are those of `equal tuning` in the"
             " figures.",
-            tables=[ex.Table(head, rows, words)],
+            tables=[_table(name, learners) for name, learners in data["figures"].items()],
             checks=[],
             files={"tuned.json": f"{text}\n"},
         )
@@ -167,7 +152,7 @@ class FairqcmTuning(ex.Experiment):
                 panel.plot([place], [means.max()], "o", color="0.1", markersize=4)
             panel.set_ylabel("mean of the learning curve")
             panel.set_xticks(range(len(learners)), list(learners))
-            panel.set_title(name.removeprefix("fairqcm-").replace("fig", "Figure "), loc="left")
+            panel.set_title(_heading(name), loc="left")
         return figure
 
 
@@ -178,7 +163,33 @@ def _length(figure: type[LearningFigure], size: ex.Size) -> ex.Size:
     return ex.Size(epochs=size.epochs, episodes=size.episodes)
 
 
-def _words(setting: Mapping[str, Any]) -> str:
-    if not setting:
-        return PUBLISHED
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in setting.items())
+def _heading(figure: str) -> str:
+    return figure.replace("fairqcm-fig", "Figure ")
+
+
+def _best(learner: Mapping[str, Any]) -> int:
+    """Return the place of the setting with the best mean score over seeds."""
+    return int(np.argmax(np.mean(learner["scores"], axis=1)))
+
+
+def _table(figure: str, learners: Mapping[str, Any]) -> ex.Table:
+    """Return a row for each tried setting: its hyperparameters, and the score of each learner."""
+    settings: list[dict[str, Any]] = [
+        {name: value for one in several for name, value in one.items()}
+        for several in zip(*(one["settings"] for one in learners.values()), strict=True)
+    ]
+    names = list(dict.fromkeys(name for setting in settings for name in setting))
+    rows = []
+    for place, setting in enumerate(settings):
+        row = [str(place) if setting else PUBLISHED]
+        row += [str(setting.get(name, "")) for name in names]
+        for one in learners.values():
+            score = number(np.mean(one["scores"][place]))
+            row.append(f"**{score}**" if place == _best(one) else score)
+        rows.append(row)
+    words = (
+        f"{_heading(figure)}: tried settings, and the mean learning curve of each learner over"
+        " seeds; the chosen one is bold. Offsets are of FairQCM’s counterfactual memories."
+    )
+    head = ["setting", *(name.replace("_", " ") for name in names), *learners]
+    return ex.Table(head, rows, words)

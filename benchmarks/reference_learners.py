@@ -7,17 +7,25 @@
 PPO learns bank_loans, attention and epidemic; DQN learns doughnut with a dense memory. Both
 libraries have one environment, networks of the same size and activation, and normalised inputs and
 returns (stable-baselines3 by `VecNormalize`, fairgym by `normalise_inputs` and by the standardised
-returns of its critic). Weights begin as in either library. In attention both act by logits, of
-which a softmax is apportioned. The two differ in one way that no setting removes: DQN's loss is
-squared here, and Huber's with clipped gradients there.
+returns of its critic). fairgym's PPO is also trained as it is by default, with inputs as they are.
+Weights begin as in either library. In attention both act by logits, of which a softmax is
+apportioned. PPO is scored by its episodes of training, DQN by a greedy episode after each one.
+
+No setting removes these differences. The critic's loss of PPO is Huber's here and squared there;
+DQN's loss is squared here and Huber's there. stable-baselines3 scales the rewards, fairgym only the
+targets of its critic. It clips attention's logits to -3 and 3, and its DQN acts at random in the
+first 100 steps.
 
 For each system it prints the mean score of an episode at the end of training, its difference with
-Welch's 95% interval over seeds, and an equivalence test; it writes the curves as CSV and PNG.
+Welch's 95% interval over seeds, an equivalence test, and the seconds of a run; it writes the curves
+as CSV and PNG.
 """
 
 import argparse
 import csv
 import dataclasses
+import functools
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,7 +43,7 @@ from fairgym.report.svg import png
 from fairgym.statistics.checks import Check
 from fairgym.statistics.intervals import mean_interval
 
-OURS, THEIRS = "fairgym", "stable-baselines3"
+OURS, PLAIN, THEIRS = "fairgym", "fairgym, default inputs", "stable-baselines3"
 ROUND = 2_048  # steps between two updates of PPO, and between two points of a curve
 MARGIN = 0.1  # share of the score by which equivalent learners may differ
 LAST = 0.1  # share of the points of a curve that are its end
@@ -86,6 +94,10 @@ class System:
         env = fairgym.make(self.name, **self.arguments)
         return fairgym.wrappers.augmented(env, self.memory) if self.memory else env
 
+    def steps_per_round(self, horizon: int) -> int:
+        """Return the steps between two points of a curve; whole episodes for DQN."""
+        return ROUND if self.learner == "ppo" else max(1, round(ROUND / horizon)) * horizon
+
 
 SYSTEMS = (
     System("bank_loans", 200_000),
@@ -95,7 +107,7 @@ SYSTEMS = (
 )
 
 
-def ours(system: System, seed: int, rounds: int) -> np.ndarray:
+def ours(system: System, seed: int, rounds: int, normalise_inputs: bool = True) -> np.ndarray:
     """Return the mean score of an episode in each round of training, (rounds,)."""
     env = system.make()
     objective = Objective.published(env)
@@ -109,7 +121,7 @@ def ours(system: System, seed: int, rounds: int) -> np.ndarray:
             num_steps=ROUND,
             layers=LAYERS,
             critic_layers=LAYERS,
-            normalise_inputs=True,
+            normalise_inputs=normalise_inputs,
             evaluation_episodes=1,
         )
     else:
@@ -139,29 +151,30 @@ def theirs(system: System, seed: int, rounds: int) -> np.ndarray:
     torch.set_num_threads(1)
     env = system.make()
     made = DummyVecEnv([lambda: _by_logits(env) if system.name == "attention" else _adapter(env)])
-    steps = ROUND if system.learner == "ppo" else max(1, round(ROUND / env.horizon)) * env.horizon
+    horizon = env.horizon
+    steps = system.steps_per_round(horizon)
+    greedy = _adapter(env)
 
     class Scores(BaseCallback):
-        """Mean reward of a step, times the horizon, in each round."""
+        """Score of an episode in each round: of training, or greedy ones after each episode."""
 
         def __init__(self) -> None:
             super().__init__()
             self.found: list[float] = []
-            self.rewards: list[float] = []
+            self.scores: list[float] = []
 
         def _on_step(self) -> bool:
-            env = self.training_env
-            raw = env.get_original_reward() if system.learner == "ppo" else self.locals["rewards"]
-            self.rewards.append(float(raw[0]))
-            if len(self.rewards) == steps:
-                if system.learner == "ppo":
-                    self.found.append(float(np.mean(self.rewards)) * horizon)
-                else:
-                    self.found.append(_greedy(self.model, _adapter(system.make()), seed))
-                self.rewards = []
+            if system.learner == "ppo":
+                (reward,) = self.training_env.get_original_reward()
+                self.scores.append(float(reward) * horizon)
+            elif self.num_timesteps % horizon == 0:
+                self.scores.append(_greedy(self.model, greedy, self.num_timesteps))
+            if self.num_timesteps % steps == 0:
+                self.found.append(float(np.mean(self.scores)))
+                self.scores = []
             return True
 
-    horizon, scores = env.horizon, Scores()
+    scores = Scores()
     if system.learner == "ppo":
         training = VecNormalize(made, gamma=PPO["gamma"])
         model = sb3.PPO(
@@ -248,9 +261,13 @@ def compared(curves: Mapping[str, np.ndarray]) -> str:
         for label, (mean, low, high) in ((n, mean_interval(x)) for n, x in ends.items())
     ]
     margin = MARGIN * abs(float(ends[THEIRS].mean()))
-    check = Check.alike("", ends[OURS], ends[THEIRS], margin)
-    difference = f"difference {check.estimate:.3g} [{check.low:.3g}, {check.high:.3g}]"
-    return f"{', '.join(told)}, {difference}; alike within {margin:.3g}: {check.outcome}"
+    for label in ends:
+        if label != THEIRS:
+            check = Check.alike("", ends[label], ends[THEIRS], margin)
+            difference = f"{check.estimate:.3g} [{check.low:.3g}, {check.high:.3g}]"
+            outcome = f"alike within {margin:.3g}: {check.outcome}"
+            told.append(f"{label} minus {THEIRS} {difference}, {outcome}")
+    return "; ".join(told)
 
 
 def main() -> None:
@@ -265,13 +282,20 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     panels = []
     for system in (one for one in SYSTEMS if one.name in given.systems):
-        rounds = max(2, round(given.share * system.steps / ROUND))
-        curves = {
-            label: np.stack([learn(system, seed, rounds) for seed in range(given.seeds)])
-            for label, learn in ((OURS, ours), (THEIRS, theirs))
-        }
-        print(f"{system.name}, {rounds * ROUND:,} steps: {compared(curves)}", flush=True)
-        steps = ROUND * np.arange(1, rounds + 1)
+        length = system.steps_per_round(system.make().horizon)
+        rounds = max(2, round(given.share * system.steps / length))
+        learners = {OURS: ours, PLAIN: functools.partial(ours, normalise_inputs=False)}
+        if system.learner == "dqn":
+            del learners[PLAIN]
+        curves, seconds = {}, {}
+        for label, learn in {**learners, THEIRS: theirs}.items():
+            start = time.perf_counter()
+            curves[label] = np.stack([learn(system, seed, rounds) for seed in range(given.seeds)])
+            seconds[label] = (time.perf_counter() - start) / given.seeds
+        print(f"{system.name}, {rounds * length:,} steps: {compared(curves)}")
+        times = (f"{label} {spent:.0f}" for label, spent in seconds.items())
+        print(f"{system.name}, seconds of a run: {', '.join(times)}", flush=True)
+        steps = length * np.arange(1, rounds + 1)
         with (given.out / f"{system.name}.csv").open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow(["learner", "seed", *steps])

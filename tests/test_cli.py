@@ -717,6 +717,8 @@ def test_evaluate_is_short_unless_all_is_asked_for(run, monkeypatch, capsys, her
     assert any("many/seed-0" in line for line in short)
     assert any("admit all no relief" in line and "of 6" in line for line in short)
     assert any(line.startswith("Compared with many/seed-0") for line in short)
+    both = [line for line in short if "worse in" in line and " better in" in line]
+    assert all(line.index("worse in") < line.index(" better in") for line in both)
     runs = sum(line.startswith("│ many/") for line in short)
     assert 0 < runs < 10 and f"not shown: {10 - runs} more learned policies" in " ".join(short)
     assert main([*words, "--all"]) == 0

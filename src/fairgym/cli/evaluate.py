@@ -41,8 +41,8 @@ from fairgym.training.run import Run, load_runs
 
 MOST_POLICIES = 8  # without --all
 VERDICTS = {  # -> how a sentence begins
-    "better": "better in",
     "worse": "worse in",
+    "better": "better in",
     "by failing": "better only by failing in",
     "not comparable": "not comparable in",
 }
@@ -52,7 +52,7 @@ VERDICTS = {  # -> how a sentence begins
 class Flags(Output):
     """Measure runs and the environment's fixed policies in the same episodes.
 
-    Prints the objective, failures, what clearly differs from the first run, and who is worse off.
+    Prints the objective, failures, who is worse off, and what clearly differs from the first run.
     With --all: tables of every mean, of the paired differences from the first run, of the gaps
     between groups, and of fairness schemes during the episode.
     """
@@ -193,7 +193,7 @@ def _policy_table(objective: Row, columns: Columns, reference: str) -> Table:
 
 
 def _better_lines(rows: Sequence[Row], verdicts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """Return a line per policy: what it is clearly better or worse in."""
+    """Return a line per policy: what it is clearly worse or better in."""
     for name, found in verdicts.items():
         titles = {
             words: [small(row.quantity.title) for row in rows if found[row.quantity.name] == one]

@@ -233,6 +233,9 @@ def test_learners_are_compared_as_independent_samples():
     assert (check.high - check.estimate) == pytest.approx(4.302653 * error, rel=1e-4)
     (other,) = found.more(SHORT, "a", ["b"])
     assert other.outcome == "contradicted"
+    two = {"a": {"gap": np.tile([[1.0], [0.0], [0.0], [1.0], [1.0]], 10)}, "b": {"gap": rows["b"]}}
+    (told,) = Courses(two, {SHORT: "gap"}).lower(SHORT, "a", ["b"])
+    assert told.detail.endswith("; a: 0 with 2 seeds, 1 with 3")
     assert found.first("b", SHORT) == pytest.approx(np.ones(3))
     assert found.last("b", SHORT) == pytest.approx([2.0, 2.1, 2.2])
     assert found.final("b", SHORT) == pytest.approx([2.0, 2.1, 2.2])

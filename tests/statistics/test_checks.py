@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fairgym.statistics.checks import CHANCE, Check, Tally
+from fairgym.statistics.comparisons import welch_test
 from fairgym.statistics.shares import two_outcomes
 
 NAN = float("nan")
@@ -157,6 +158,25 @@ def test_seeds_with_two_outcomes_have_the_interval_of_a_share():
     paired = Check.higher("", values, np.full(10, 0.7))
     assert (paired.low, paired.high) == pytest.approx((found.low - 0.7, found.high - 0.7))
     assert paired.detail.endswith("; -0.203 with 3 seeds, 0.301 with 7")
+
+
+def test_comparisons_tell_the_two_outcomes_of_either_side():
+    """The interval is that of Welch, with one outcome or two."""
+    two = np.array([0.5, 1.0, 0.51, 1.0, 1.0, 1.0])
+    one = np.array([0.6, 0.7, 0.62, 0.68, 0.65, 0.72])
+    told = "0.505 with 2 seeds, 1 with 4"
+    test = welch_test(two, one)
+    above = Check.greater("", two, one, names=("F-PPO", "PPO"))
+    assert above.detail == f"p = {test.p:.3g}; F-PPO: {told}"
+    assert (above.low, above.high) == (test.low, test.high)
+    below = Check.greater("", one, two, names=("PPO", "F-PPO"))
+    assert below.detail == f"p = {test.p:.3g}; F-PPO: {told}"
+    assert Check.greater("", one, one + 0.1).detail.startswith("p = ")
+    assert ";" not in Check.greater("", one, one + 0.1).detail
+    close = Check.alike("", two, two, 0.3, names=("F-PPO", "PPO"))
+    assert close.detail == f"margin 0.3; F-PPO: {told}; PPO: {told}"
+    assert Check.alike("", two, one, 0.3).detail == f"margin 0.3; first: {told}"
+    assert Check.alike("", one, one, 0.3).detail == "margin 0.3"
 
 
 @pytest.mark.parametrize(

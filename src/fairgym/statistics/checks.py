@@ -9,12 +9,13 @@ import numpy as np
 
 from fairgym.statistics.comparisons import paired_test, welch_test
 from fairgym.statistics.intervals import FEW_SEEDS, Numbers, mean_interval
-from fairgym.statistics.shares import two_outcomes
+from fairgym.statistics.shares import TwoOutcomes, two_outcomes
 
 Kind = Literal["predicted", "own prediction", "calibrated", "by construction"]
 KINDS: tuple[Kind, ...] = ("predicted", "own prediction", "calibrated", "by construction")
 # Share of two-sided 95% intervals that lie entirely above the true number.
 CHANCE = 0.025
+SIDES = ("first", "second")  # names of what is compared, in the detail of a check
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Check:
 
     Checks of values over seeds take Student's t interval of the mean. Where the seeds have two
     outcomes (`two_outcomes`), the interval is that of the share of seeds with the higher outcome.
+    Comparisons of independent samples keep Welch's interval.
 
     Attributes:
         statement: Claim in words.
@@ -104,26 +106,38 @@ class Check:
         kind: Kind = "predicted",
         *,
         margin: float = 0.0,
+        names: tuple[str, str] = SIDES,
     ) -> "Check":
         """Check that a is above b where seeds are independent, by Welch's t interval.
 
-        With a margin, a may be lower by less than the margin (non-inferiority).
+        With a margin, a may be lower by less than the margin (non-inferiority). Where the seeds of
+        a side have two outcomes, the detail tells them after its name; the interval is the same.
         """
         test = welch_test(a, b)
         found = (test.difference, test.low, test.high)
-        return cls(statement, *found, lowest=-margin, kind=kind, detail=f"p = {test.p:.3g}")
+        detail = "; ".join([f"p = {test.p:.3g}", *_of_sides(names, (a, b))])
+        return cls(statement, *found, lowest=-margin, kind=kind, detail=detail)
 
     @classmethod
     def alike(
-        cls, statement: str, a: Numbers, b: Numbers, margin: float, kind: Kind = "predicted"
+        cls,
+        statement: str,
+        a: Numbers,
+        b: Numbers,
+        margin: float,
+        kind: Kind = "predicted",
+        *,
+        names: tuple[str, str] = SIDES,
     ) -> "Check":
         """Check that a and b differ by less than a margin, by Welch's t interval.
 
-        This is an equivalence test: two one-sided tests at 2.5% each.
+        This is an equivalence test: two one-sided tests at 2.5% each. Two outcomes of a side are
+        told as by `greater`.
         """
         test = welch_test(a, b)
         found = (test.difference, test.low, test.high)
-        return cls(statement, *found, -margin, margin, kind, f"margin {margin:.3g}")
+        detail = "; ".join([f"margin {margin:.3g}", *_of_sides(names, (a, b))])
+        return cls(statement, *found, -margin, margin, kind, detail)
 
 
 def _over_seeds(values: Numbers) -> tuple[tuple[float, float, float], str]:
@@ -137,8 +151,18 @@ def _over_seeds(values: Numbers) -> tuple[tuple[float, float, float], str]:
         few = 2 <= several.size <= FEW_SEEDS and np.ptp(several) > 0.0
         told = ", ".join(f"{x:.3g}" for x in several)
         return mean_interval(values), f"seeds: {told}" if few else ""
-    words = f"{found.lower:.3g} with {found.total - found.high} seeds, {found.upper:.3g} with"
-    return found.interval(), f"{words} {found.high}"
+    return found.interval(), _words(found)
+
+
+def _of_sides(names: tuple[str, str], sides: tuple[Numbers, Numbers]) -> list[str]:
+    """Return the outcomes of each side whose seeds have two, after its name."""
+    both = zip(names, map(two_outcomes, sides), strict=True)
+    return [f"{name}: {_words(found)}" for name, found in both if found is not None]
+
+
+def _words(found: TwoOutcomes) -> str:
+    below = found.total - found.high
+    return f"{found.lower:.3g} with {below} seeds, {found.upper:.3g} with {found.high}"
 
 
 class Tally(Counter[tuple[str, str]]):

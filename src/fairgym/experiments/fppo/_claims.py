@@ -21,8 +21,8 @@ CRITERION = (
     " that two are alike is an equivalence test with the margin in the test's column. A comparison"
     " of one learner with a limit has Student's t interval. A comparison of two times of one"
     " learner has that of the paired difference, and p from a sign-flip test. Where the seeds of"
-    " one learner have two outcomes, the test says how many have each, and the interval is the"
-    " exact one of that share."
+    " a learner have two outcomes, the test says how many have each; the interval of a comparison"
+    " with a limit, or of two times, is then the exact one of that share."
 )
 
 
@@ -74,9 +74,13 @@ class Courses:
 
     def _order(self, what: str, label: str, way: str, other: str, at_end: bool) -> Check:
         of, when = (self.last, " at the end") if at_end else (self.mean, "")
-        one, two = of(label, what), of(other, what)
-        high, low = (one, two) if way == "more" else (two, one)
-        return Check.greater(f"{label} has {way} {what} than {other}{when}", high, low)
+        high, low = (label, other) if way == "more" else (other, label)
+        return Check.greater(
+            f"{label} has {way} {what} than {other}{when}",
+            of(high, what),
+            of(low, what),
+            names=(high, low),
+        )
 
 
 class Order(NamedTuple):

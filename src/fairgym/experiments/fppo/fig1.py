@@ -179,6 +179,7 @@ class FppoFig1(CourseFigure):
                 profits[label],
                 profits[PPO],
                 margin,
+                names=(label, PPO),
             )
             for label in (EO, A_PPO, F_PPO)
         ]

@@ -90,6 +90,7 @@ class FppoFig2(ex.Experiment):
                     f"{words}: lower with {F_PPO} than with {F_PPO_L} {when}",
                     means[F_PPO_L][when],
                     means[F_PPO][when],
+                    names=(F_PPO_L, F_PPO),
                 )
                 for when in spans
             ]

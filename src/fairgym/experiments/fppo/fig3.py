@@ -14,6 +14,7 @@ from fairgym.experiments.fppo._systems import A_PPO, ATTENTION, CPO, F_PPO, PPO
 from fairgym.fairness import LargestGap, Rate, Windowed
 
 LATELY = "lately"  # the short term as learners measure it
+OTHERS = "the others"
 SMOOTHED = 100  # steps over which the reward curve is smoothed
 
 
@@ -85,11 +86,13 @@ class FppoFig3(CourseFigure):
                 f"{A_PPO} has more {LONG} than the others on average",
                 found.mean(A_PPO, LONG),
                 np.mean([found.mean(one, LONG) for one in everybody], axis=0),
+                names=(A_PPO, OTHERS),
             ),
             ex.Check.greater(
                 f"{A_PPO} has less {REWARD} than the others on average",
                 np.mean([found.mean(one, REWARD) for one in everybody], axis=0),
                 found.mean(A_PPO, REWARD),
+                names=(OTHERS, A_PPO),
             ),
         ]
 

@@ -114,7 +114,12 @@ def _checks(found: Courses, label: str) -> list[ex.Check]:
     margin = MARGIN * abs(float(np.mean(theirs[REWARD])))
     return [
         *(
-            ex.Check.greater(f"{label} has less {what} than {PPO}", theirs[what], ours[what])
+            ex.Check.greater(
+                f"{label} has less {what} than {PPO}",
+                theirs[what],
+                ours[what],
+                names=(PPO, label),
+            )
             for what in (SHORT, LONG)
         ),
         ex.Check.greater(
@@ -122,6 +127,7 @@ def _checks(found: Courses, label: str) -> list[ex.Check]:
             ours[REWARD],
             theirs[REWARD],
             margin=margin,
+            names=(label, PPO),
         ),
     ]
 

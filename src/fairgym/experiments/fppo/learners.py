@@ -64,12 +64,18 @@ class FppoLearners(SeveralSystems):
         ours, theirs = (_numbers(found, label) for label in (ELBERT, A_PPO))
         margin = MARGIN * abs(float(np.mean(theirs[REWARD])))
         checks = [
-            ex.Check.greater(f"{ELBERT} has less bias than {A_PPO}", theirs[BIAS], ours[BIAS]),
+            ex.Check.greater(
+                f"{ELBERT} has less bias than {A_PPO}",
+                theirs[BIAS],
+                ours[BIAS],
+                names=(A_PPO, ELBERT),
+            ),
             ex.Check.greater(
                 f"{ELBERT} has no less reward than {A_PPO} (margin {MARGIN:.0%})",
                 ours[REWARD],
                 theirs[REWARD],
                 margin=margin,
+                names=(ELBERT, A_PPO),
             ),
         ]
         limit = figure_of(name).system.limit

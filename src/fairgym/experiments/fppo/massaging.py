@@ -94,6 +94,7 @@ def _checks(found: Courses) -> list[ex.Check]:
                 found.mean(label, REWARD),
                 without,
                 margin=margin,
+                names=(label, WITHOUT),
             )
         )
     return checks

@@ -262,6 +262,31 @@ def test_orders_outcomes_and_published_values_are_told_by_seed():
     assert told[0][0] == "a" and told[0][1] == "gap" and told[0][3] == "1.8"
 
 
+def orders_of(name: str, data: Any) -> list[list[Any]]:
+    """Return the rows of the table of published orders."""
+    tables = experiments.get(name)().conclude(data).tables
+    (table,) = (one for one in tables if one.caption.startswith("Published orders"))
+    return [list(row) for row in table.rows]
+
+
+def test_the_order_of_the_short_term_in_figure_1_is_told():
+    """Three policies are below PPO; made-up seeds that disagree have it below them."""
+    words, panel = "EO and A-PPO and F-PPO < PPO", "gap of mean true positive rates"
+    for good, held in ((True, 4), (False, 0)):
+        rows = orders_of("fppo-fig1", MADE_UP["fppo-fig1"](good))
+        assert rows[0] == [panel, words, f"{held} of 4 seeds"]
+        assert len(rows) == 2
+
+
+def test_the_order_of_figure_2_is_told_in_every_system():
+    data = MADE_UP["fppo-fig2"](True)
+    first = data["largest deviation of units"]["curves"]
+    first["F-PPO"][0, -4:] = 1.0  # one seed ends higher, and is lower on average
+    told = [row[1:] for row in orders_of("fppo-fig2", data)]
+    all_held = ["F-PPO < F-PPO-L", "4 of 4 seeds", "4 of 4 seeds"]
+    assert told == [all_held, ["F-PPO < F-PPO-L", "4 of 4 seeds", "3 of 4 seeds"], all_held]
+
+
 @pytest.mark.parametrize("name", ["fppo-authors", "fppo-goals", "fppo-variants"])
 def test_two_outcomes_of_seeds_are_told_where_several_systems_are_compared(name):
     data = MADE_UP[name](True)
@@ -324,7 +349,7 @@ def test_each_label_has_its_own_policies(tmp_path):
     assert len(data["blind"]) == 8
     others = dict.fromkeys((A_PPO, LAGRANGIAN, ELBERT), data["courses"][PPO])
     outcome = figure.conclude(data | {"courses": {**others, **data["courses"]}})
-    assert [len(table.rows) for table in outcome.tables] == [8, 3, 8, 1, 3, 8]
+    assert [len(table.rows) for table in outcome.tables] == [8, 3, 8, 2, 3, 8]
     env = augmented(make("bank_loans", horizon=50, shows_cash=False), "rates")
     for seed, run in enumerate(runs[F_PPO]):
         for sample, courses in ((True, data["courses"]), (False, data["mode"])):

@@ -57,7 +57,10 @@ class FppoFig1(CourseFigure):
         }
         for label in (EO, PPO, A_PPO, F_PPO)
     }
-    orders: ClassVar = (Order(LONG, ((F_PPO,), (EO, PPO), (A_PPO,))),)
+    orders: ClassVar = (
+        Order(OF_MEANS, ((EO, A_PPO, F_PPO), (PPO,))),
+        Order(LONG, ((F_PPO,), (EO, PPO), (A_PPO,))),
+    )
     outcomes: ClassVar = {
         "lends to nearly everybody": lambda found, label: found.last(label, APPROVED) > NEARLY_ALL,
         "hardly lends": lambda found, label: found.last(label, APPROVED) < HARDLY_ANY,

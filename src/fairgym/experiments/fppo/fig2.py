@@ -1,7 +1,7 @@
 """Short-term unfairness in training, with and without action massaging."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -74,7 +74,7 @@ class FppoFig2(ex.Experiment):
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Check for less unfairness with massaging, from its start on and at the end."""
-        checks, ends = [], {}
+        checks, ends, orders = [], {}, []
         for words, found in data.items():
             begins = math.ceil(found["massaged_from"] / found["rounds"])  # first whole epoch
             spans = {
@@ -94,6 +94,7 @@ class FppoFig2(ex.Experiment):
                 )
                 for when in spans
             ]
+            orders.append([words, f"{F_PPO} < {F_PPO_L}", *(_below(means, when) for when in spans)])
             last = spans["in the last tenth"]
             ends |= {
                 (words, label): own | {"deviation": found["spreads"][label][:, last].mean(axis=1)}
@@ -116,10 +117,21 @@ class FppoFig2(ex.Experiment):
                     ends,
                     "Means over the steps of training, and standard deviation in the last tenth;"
                     " interquartile mean over seeds [95% CI].",
-                )
+                ),
+                ex.Table(
+                    ["measure", "published order", "since massaging began", "last tenth"],
+                    orders,
+                    "Published orders in training, and in how many seeds they occur.",
+                ),
             ],
             checks=checks,
         )
+
+
+def _below(means: Mapping[str, Mapping[str, np.ndarray]], when: str) -> str:
+    """Return the number of seeds with F-PPO below F-PPO-L."""
+    below = means[F_PPO][when] < means[F_PPO_L][when]
+    return f"{below.sum()} of {below.size} seeds"
 
 
 def _plot(data: PyTree) -> Figure:

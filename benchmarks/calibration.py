@@ -23,17 +23,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from beside_data import BESIDE_DATA
+from loan_queue import caps
 
 from fairgym.core import rollout
 from fairgym.core.batching import map_episodes
-from fairgym.data import load_population
-from fairgym.data.bias import standardised_mean_difference
-from fairgym.data.fitting import score_values
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._readings import queue
 from fairgym.policies import fixed_policies
-from fairgym.training import evaluate, train
+from fairgym.training import train
 from fairgym.utils import make
 
 PLAUSIBLE = {
@@ -291,161 +288,6 @@ def others(name: str, population: int, seeds: int) -> list[str]:
         text = measure(env, policies_of(env, changed), [params], seeds)[0]
         lines.append(f"| {label} | {text} |")
     return lines
-
-
-CAPS = (0.005, 0.01, 0.015, 0.02)  # payouts per month, as shares of the people
-
-
-def caps(population: int, seeds: int) -> Iterator[str]:
-    """Yield Markdown lines: the loan queue with other payout caps, in the same episodes."""
-    for place, cap in enumerate(CAPS):
-        env = make("loan", population=population, disbursement_cap=round(cap * population))
-        policies, key = policies_of(env, {}), jax.random.key(0)
-        found = evaluate(
-            env, env.default_params, policies, key, seeds, trace=True, permutations=ex.PERMUTATIONS
-        )
-        waits = queue(env, [found])
-        if place == 0:
-            yield f"| payout cap | profit | default rate | {' | '.join(waits)} |"
-            yield "| --- " * (len(waits) + 3) + "|"
-        profit, default = (found.interval(name)[0] for name in ("profit", "default_rate"))
-        cells = [f"{profit:,.0f}", f"{abs(default):.2f}"]
-        cells += [f"{np.mean(values):.2f}" for values in waits.values()]
-        yield f"| {cap:.1%} | {' | '.join(cells)} |"
-
-
-# ------------------------------------------------------------------------ comparison with data
-
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the residual
-
-
-def first_loans(population: int, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Simulate everybody's first loan, all granted at once and without relief, until it ends.
-
-    Returns:
-        Decile of the qualification score, True where the loan defaulted, and month of its end.
-    """
-    everybody: Any = {"applicants": population, "disbursement_cap": population}
-    env: Any = make("loan", population=population, horizon=70, **everybody)
-    params = env.default_params.replace(residual_share=share, bias_strength=0.0)
-    actions = {
-        "admissions": jnp.zeros(2),
-        "disbursement": jnp.zeros(population),
-        "debt_management": jnp.zeros(2),
-    }
-
-    @jax.jit
-    def run(key: Any) -> Any:
-        start = env.initial_state(key, params)
-
-        def month(state: Any, n: Any) -> Any:
-            noise = env.noise(jax.random.fold_in(key, n), params)
-            after, _, _ = env.transition(noise, state, actions, params)
-            return after, (after.stage, after.fico_low)
-
-        score = env.people(start)["qualification_score"]
-        return score, start.fico_low, lax.scan(month, start, jnp.arange(env.horizon))[1]
-
-    score, fico, stage, later = map(np.asarray, jax.tree.leaves(run(jax.random.key(0))))
-    repaying = env.spec.stages.index("repaying")
-    ended = (stage[:-1] == repaying) & (stage[1:] != repaying)
-    assert ended.any(axis=0).all(), "every first loan has ended"
-    when = ended.argmax(axis=0)
-    paid_out = (stage == repaying).argmax(axis=0)
-    record = later[when + 1, np.arange(population)]
-    rank = np.argsort(np.argsort(score))
-    return rank * 10 // population, record < fico, when + 1 - paid_out
-
-
-def loan_beside_data(population: int) -> list[str]:
-    """Return Markdown lines: defaults by decile of the score and by month, and score by group.
-
-    Each is shown as simulated and in the data.
-    """
-    data: dict[str, Any] = load_population("loan").columns
-    score = score_values(load_population("loan").scores["qualification"], data)
-    rank = np.argsort(np.argsort(score)) * 10 // len(score)
-    found = {"data": (rank, data["defaulted"] == 1, data["months_to_default"])}
-    found |= {f"`residual_share` {s:g}": first_loans(population, s) for s in SHARES}
-    deciles = " | ".join(str(n) for n in range(1, 11))
-    lines = [f"| default by decile of the qualification score | {deciles} | all | median month |"]
-    lines.append("| --- " * 13 + "|")
-    for label, (decile, defaulted, month) in found.items():
-        cells = [f"{defaulted[decile == n].mean():.2f}" for n in range(10)]
-        cells += [f"{defaulted.mean():.2f}", f"{np.median(month[defaulted]):.0f}"]
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    return [*lines, "", *qualification_by_group(population, score)]
-
-
-def qualification_by_group(population: int, score: np.ndarray) -> list[str]:
-    """Return Markdown lines: mean qualification score by group, at the start and in the data."""
-    env: Any = make("loan", population=population)
-    start = jax.jit(lambda params: env.people(env.initial_state(jax.random.key(0), params)))
-    lines = [f"| qualification score | {' | '.join(env.spec.groups)} | difference, standardised |"]
-    lines.append("| --- " * 4 + "|")
-
-    def add(label: str, score: Any, group: Any) -> None:
-        score, group = np.asarray(score, np.float64), np.asarray(group).astype(int)
-        gap = standardised_mean_difference(score, group)
-        means = " | ".join(f"{score[group == g].mean():.3f}" for g in range(len(env.spec.groups)))
-        lines.append(f"| {label} | {means} | {gap:.2f} |")
-
-    add("score in the data", score, load_population("loan").columns["group"])
-    for strength in (0.0, env.default_params.bias_strength):
-        people = start(env.default_params.replace(bias_strength=strength))
-        label = f"`bias_strength` {strength:.3g}"
-        add(label, people["qualification_score"], people["group"])
-    return lines
-
-
-def education_beside_data(population: int) -> list[str]:
-    """Return Markdown lines: GPA by group, at the start and in the data, and graduation."""
-    data: dict[str, Any] = load_population("education").columns
-    env: Any = make("education", population=population)
-    policies = policies_of(env, {})
-    gap = standardised_mean_difference(data["gpa"].astype(np.float64), data["group"])
-    lines = ["| | difference of the groups' GPA, standardised | graduation by group |"]
-    lines += ["| --- | --- | --- |", f"| data | {gap:.2f} | none: all have graduated |"]
-    for share in SHARES:
-        params = env.default_params.replace(residual_share=share, bias_strength=0.0)
-        state = jax.jit(env.initial_state)(jax.random.key(0), params)
-        baseline = np.asarray(jax.jit(env.people)(state)["baseline_gpa"], np.float64)
-        gap = standardised_mean_difference(baseline, np.asarray(state.group))
-        totals = jax.jit(lambda p: rollout(env, p, policies, jax.random.key(0)).totals)(params)
-        rates = env.metrics["graduation_disparity"].rate.per_group(totals)
-        shown = ", ".join(f"{float(rate):.3f}" for rate in rates)
-        lines.append(f"| `residual_share` {share:g} | {gap:.2f} | {shown} |")
-    return lines
-
-
-def health_beside_data(population: int) -> list[str]:
-    """Return Markdown lines: coverage by region, simulated and in the data, and mortality.
-
-    The data do not contain illness or death.
-    """
-    data: dict[str, Any] = load_population("health").columns
-    env: Any = make("health", population=population)
-    lines = [f"| | {' | '.join(env.spec.groups)} |", "| --- " * (len(env.spec.groups) + 1) + "|"]
-    shares = [data["insured"][data["group"] == g].mean() for g in range(len(env.spec.groups))]
-    lines.append(f"| insured, data | {' | '.join(f'{share:.2f}' for share in shares)} |")
-    for label in (PLAUSIBLE["health"], "premium_half_no_planner"):
-        policies = fixed_policies(env, env.spec.baselines[label])
-        totals = jax.jit(
-            lambda p, policies=policies: rollout(env, p, policies, jax.random.key(0)).totals
-        )(env.default_params)
-        for name in ("insured", "mortality"):
-            rates = env.metrics[f"{name}_disparity"].rate.per_group(totals)
-            cells = " | ".join(f"{float(rate):.2f}" for rate in rates)
-            lines.append(f"| {name}, {label.replace('_', ' ')} | {cells} |")
-    lines.append("| mortality, data " + "| none " * len(env.spec.groups) + "|")
-    return [*lines, "", "A survey of the living: no data on illness, hospital stays or death ship."]
-
-
-BESIDE_DATA = {
-    "loan": loan_beside_data,
-    "education": education_beside_data,
-    "health": health_beside_data,
-}
 
 
 def main() -> None:

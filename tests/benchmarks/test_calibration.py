@@ -5,8 +5,13 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def calibration(benchmark_script):
-    return benchmark_script("calibration")
+def beside_data(benchmark_script):
+    return benchmark_script("beside_data")
+
+
+@pytest.fixture(scope="module")
+def loan_queue(benchmark_script):
+    return benchmark_script("loan_queue")
 
 
 def cells(lines, label):
@@ -16,14 +21,14 @@ def cells(lines, label):
 
 
 @pytest.mark.full
-def test_borrowers_with_their_residuals_default_as_in_the_data(calibration, monkeypatch):
+def test_borrowers_with_their_residuals_default_as_in_the_data(beside_data, monkeypatch):
     """In every decile of the score to 6 percentage points; without residuals it is all or none.
 
     The month is another matter: equation (8) has a borrower pay a share of every installment, so
     that whoever pays less than nine tenths is in default after two, whatever stays with a person.
     """
-    monkeypatch.setattr(calibration, "SHARES", (0.0, 0.75))
-    lines = calibration.loan_beside_data(6_000)
+    monkeypatch.setattr(beside_data, "SHARES", (0.0, 0.75))
+    lines = beside_data.loan_beside_data(6_000)
     data, usual, own = (
         cells(lines, label) for label in ("data", "`residual_share` 0", "`residual_share` 0.75")
     )
@@ -32,11 +37,11 @@ def test_borrowers_with_their_residuals_default_as_in_the_data(calibration, monk
     assert (data[11], own[11], usual[11]) == (17, 2, 2)
 
 
-def test_qualification_by_group_is_that_of_the_people(calibration):
+def test_qualification_by_group_is_that_of_the_people(beside_data):
     """Data and a start without amplification alike; the default draws the groups apart."""
-    population = calibration.load_population("loan")
-    score = calibration.score_values(population.scores["qualification"], population.columns)
-    found = calibration.qualification_by_group(6_000, score)
+    population = beside_data.load_population("loan")
+    score = beside_data.score_values(population.scores["qualification"], population.columns)
+    found = beside_data.qualification_by_group(6_000, score)
     data, plain = cells(found, "score in the data"), cells(found, "`bias_strength` 0")
     apart = cells(found, found[-1].strip("| ").split(" | ")[0])
     score, group = score.astype(np.float64), population.columns["group"]
@@ -48,10 +53,10 @@ def test_qualification_by_group_is_that_of_the_people(calibration):
 
 
 @pytest.mark.full
-def test_a_cap_of_as_many_as_apply_leaves_no_queue(calibration, monkeypatch):
+def test_a_cap_of_as_many_as_apply_leaves_no_queue(loan_queue, monkeypatch):
     """Waits, times, disparities and luck are then 0, and longer with half of the cap."""
-    monkeypatch.setattr(calibration, "CAPS", (0.01, 0.02))
-    head, _, half, whole = ([*line.strip("| ").split(" | ")] for line in calibration.caps(200, 2))
+    monkeypatch.setattr(loan_queue, "CAPS", (0.01, 0.02))
+    head, _, half, whole = ([*line.strip("| ").split(" | ")] for line in loan_queue.caps(200, 2))
     assert len(head) == len(half) == len(whole)
     for name, short, long in zip(head, whole, half, strict=True):
         if name.startswith(("mean wait", "time in the queue", "median wait")):

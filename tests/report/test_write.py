@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from panels import titled
 
 import fairgym
 from fairgym.report import write_report
 from fairgym.report.grouping import group_runs
 from fairgym.report.html import result_table
 from fairgym.report.measured import measure_all
+from fairgym.report.outcomes import metric_comparison
 from fairgym.results.estimates import Result
 from fairgym.results.labels import metric_labels
 from fairgym.results.numbers import interval
+from fairgym.results.quantities import measures
 from fairgym.training import load
 from fairgym.training.comparison import compare
 
@@ -177,6 +180,19 @@ def test_undefined_values_are_shown_as_such(env, made_up_result):
     assert "↓ lower is better" in rows["Default rate"]
     best = re.findall(r'"best">(.*?)<', html.unescape(rows["Admission disparity"]))
     assert len(best) == 1 and best[0].startswith("10.0")
+
+
+def test_who_is_served_stands_before_how_long_they_wait(env, made_up_result):
+    results = [made_up_result("mine", True, -0.3)]
+    rows = re.findall(r'<th scope="row">(.*?)<small>', result_table(results, env))
+    panels = [title.replace("\n", " ") for title in titled(metric_comparison(results, env))]
+    printed = [one.title for one in measures(env, "uniform")]  # by evaluate
+    for titles in (rows, panels, printed):
+        served, apart = "Approved people ever paid out", "Served disparity"
+        assert titles.index(served) < titles.index(apart) < titles.index("Wait disparity")
+        assert titles.index("Profit") < titles.index("Default rate"), "the others stay"
+    own = [label.name for label in metric_labels(env)]
+    assert own == ["objective", *env.metrics], "the environment's order stays"
 
 
 def best_of(results: list[Result], env: Any, title: str) -> list[str]:

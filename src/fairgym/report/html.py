@@ -36,8 +36,8 @@ from fairgym.results.caveats import PEOPLE, USES, caveats, in_short_of
 from fairgym.results.estimates import Result
 from fairgym.results.labels import (
     MetricLabel,
+    displayed_labels,
     has_population,
-    metric_labels,
     title,
     words,
 )
@@ -196,7 +196,7 @@ def _subtitle(page: Measured) -> str:
 def result_table(results: Sequence[Result], env: Environment) -> str:
     """Return a table of every metric of every policy with its interval, the best in bold."""
     partial = env.spec.finished_only
-    rows = [_result_row(one, results, one.name in partial) for one in metric_labels(env)]
+    rows = [_result_row(one, results, one.name in partial) for one in displayed_labels(env)]
     ended = [result.ended_early for result in results]
     cells = [f"{early} of {count}" for early, count in ended]
     early = f"Episodes that failed<small>{escaped(env.spec.failure)}; ↓ lower is better</small>"

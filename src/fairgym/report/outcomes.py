@@ -16,7 +16,8 @@ from fairgym.results.estimates import Result, group_rates_of
 from fairgym.results.gaps import compared_rates
 from fairgym.results.labels import (
     MetricLabel,
-    metric_labels,
+    display_order,
+    displayed_labels,
     rate_parts,
     rate_title,
 )
@@ -36,7 +37,7 @@ def metric_comparison(results: Sequence[Result], env: Environment) -> Figure:
             permutations has a grey bar up to the 95% quantile of its null distribution.
         env: The environment, for names and units.
     """
-    shown = metric_labels(env)
+    shown = displayed_labels(env)
     names = [textwrap.fill(result.name, 36) for result in results]
     lines = max(name.count("\n") for name in names) + 1
     height = 1.2 + (0.11 + 0.13 * lines) * len(results)
@@ -69,8 +70,7 @@ def group_outcomes(results: Sequence[Result], env: Environment) -> Figure:
         95% interval; many groups or people are shown by their lowest rate, mean and highest rate.
     """
     compared, finished = compared_rates(env), env.spec.finished_only
-    # who is served stands before how long those who are served wait for it
-    order = sorted(compared, key=lambda name: name in finished)
+    order = display_order(env, compared)
     groups = max((few(np.zeros(n), parts)[1] for n, parts in _parts(env, order)), key=len)
     handles = [
         Line2D([], [], label=name, color=style.group_colour(i), marker="o", ls="", ms=6)

@@ -12,6 +12,7 @@ from fairgym.results.gaps import gaps_of
 from fairgym.results.labels import (
     axis_of,
     disparities,
+    display_order,
     has_people,
     has_population,
     metric_label,
@@ -82,8 +83,9 @@ def group_table(results: Mapping[str, Result], env: Environment, axis: str = "")
     rows = _size_rows(results, env) if sized else []
     of_people = has_people(env) and axis in env.spec.partitions and not sized
     of_groups, finished = compared_by_group(env), env.spec.finished_only
-    # who is served stands before how long those who are served wait for it
-    for disparity, metric in sorted(disparities(env).items(), key=lambda item: item[0] in finished):
+    compared = disparities(env)
+    for disparity in display_order(env, compared):
+        metric = compared[disparity]
         own = disparity in of_groups if of_people else axis_of(env, metric.rate.numerator) == axis
         if not own:
             continue
@@ -197,7 +199,7 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
         policy: {} if partition else {one.name: one for one in gaps_of(env, result.evaluations)}
         for policy, result in results.items()
     }
-    for name in env.metrics:
+    for name in display_order(env, env.metrics):
         shown = metric_label(env, name)
         found = {policy: result.null(name, partition) for policy, result in results.items()}
         known = [one for one in results if found[one] is not None or name in gaps[one]]

@@ -15,6 +15,7 @@ from fairgym.results.labels import (
     OBJECTIVE,
     capital,
     disparities,
+    display_order,
     has_population,
     listed,
     metric_label,
@@ -139,8 +140,8 @@ def for_groups(result: Result, rule: Result, env: Environment, several: bool) ->
     traced = all(e.trace is not None for e in (*result.evaluations, *rule.evaluations))
     for code, group in enumerate(env.spec.groups if traced else ()):
         lines = []
-        # who is served stands before how long those who are wait for it
-        for name, rate in sorted(of_groups.items(), key=lambda item: item[0] in finished):
+        for name in display_order(env, of_groups):
+            rate = of_groups[name]
             ours, theirs = (rate_values(one, rate, code) for one in (result, rule))
             same = True
             if other := of_groups.get(finished.get(name, "")):

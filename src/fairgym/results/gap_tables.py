@@ -8,7 +8,7 @@ import numpy as np
 from fairgym.config.differences import small, words
 from fairgym.core import Environment, counts_people
 from fairgym.results.gaps import MOST_PAIRS, gaps_of
-from fairgym.results.labels import metric_label, those
+from fairgym.results.labels import display_order, metric_label, those
 from fairgym.results.numbers import Estimate, interval, told, unit_text
 from fairgym.results.table import Table
 from fairgym.statistics.comparisons import null_of
@@ -72,7 +72,7 @@ def gap_table(env: Environment, columns: Columns) -> Table:
 def null_table(env: Environment, columns: Columns) -> Table:
     """Disparities beside their null distributions; no rows without permutations."""
     rows = []
-    for name in next(iter(columns.values()))[0].nulls:
+    for name in display_order(env, next(iter(columns.values()))[0].nulls):
         label = metric_label(env, name)
         cells = []
         for several in columns.values():

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairgym.core import Environment
 from fairgym.fairness import Rate
-from fairgym.results.labels import rate_parts, rate_title, those
+from fairgym.results.labels import display_order, rate_parts, rate_title, those
 from fairgym.results.numbers import (
     Estimate,
     in_plain_unit,
@@ -110,7 +110,8 @@ def gaps_of(
 ) -> list[RateGaps]:
     """Return the systematic gaps of a policy in every rate that a fairness metric compares.
 
-    Each rate counts once, for the first metric that compares it and was measured.
+    Each rate counts once, for the first metric that compares it and was measured. Rates are in the
+    order of display.
 
     Args:
         env: Environment of the policy.
@@ -118,10 +119,11 @@ def gaps_of(
         reference: Evaluations of another policy in the same episodes, to compare the gaps with.
         level: Confidence level of the intervals, simultaneous for all pairs of groups.
     """
-    found = []
-    for name, rate in compared_rates(env).items():
+    found, compared = [], compared_rates(env)
+    for name in display_order(env, compared):
         if any(name not in one.rates for one in evaluations):
             continue
+        rate = compared[name]
         rates = [one.rates[name] for one in evaluations]
         parts = rate_parts(env, rate)
         unit, factor = in_plain_unit(rate.unit_in(env.spec.component_info))

@@ -113,6 +113,21 @@ def metric_labels(env: Environment) -> list[MetricLabel]:
     return [OBJECTIVE, *(metric_label(env, name) for name in (*env.metrics, *env.spec.schemes))]
 
 
+def display_order(env: Environment, names: Iterable[str]) -> list[str]:
+    """Return names of metrics as tables and figures list them.
+
+    Metrics of finished cases only, such as the wait of those served, come last: who is served
+    stands before how long they wait. The others keep their order.
+    """
+    return sorted(names, key=lambda name: name in env.spec.finished_only)
+
+
+def displayed_labels(env: Environment) -> list[MetricLabel]:
+    """Return the labels of `metric_labels`, with the metrics in the order of display."""
+    names = (*display_order(env, env.metrics), *env.spec.schemes)
+    return [OBJECTIVE, *(metric_label(env, name) for name in names)]
+
+
 def metric_label(env: Environment, name: str) -> MetricLabel:
     """Return the label of one metric or scheme of an environment."""
     if name in env.spec.schemes:

@@ -12,6 +12,7 @@ from fairgym.fairness import Direct, Rate
 from fairgym.results.labels import (
     OBJECTIVE,
     core_attribute_unit,
+    display_order,
     has_people,
     metric_label,
     rate_title,
@@ -65,7 +66,8 @@ def measures(env: Environment, objective: str) -> list[Quantity]:
 
     first = Quantity("measure", OBJECTIVE.name, f"Objective ({objective})", "", "", 1, score)
     failed = _lasting(env)[0]
-    return [first, failed, *(_measure(env, name) for name in (*env.metrics, *env.spec.schemes))]
+    names = (*display_order(env, env.metrics), *env.spec.schemes)
+    return [first, failed, *(_measure(env, name) for name in names)]
 
 
 def quantities(env: Environment) -> list[Quantity]:

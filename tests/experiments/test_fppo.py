@@ -262,6 +262,21 @@ def test_orders_outcomes_and_published_values_are_told_by_seed():
     assert told[0][0] == "a" and told[0][1] == "gap" and told[0][3] == "1.8"
 
 
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("fppo-variants", ("truth, scaled", "truth, unscaled")),
+        ("fppo-massaging", ("sampled action", "massaged, fixed density", "massaged, close by")),
+    ],
+)
+def test_readings_of_this_project_are_own_predictions(name, own):
+    checks = experiments.get(name)().conclude(MADE_UP[name](True)).checks
+    ours = [any(words in check.statement for words in own) for check in checks]
+    assert 0 < sum(ours) < len(ours)
+    kinds = ["own prediction" if one else "predicted" for one in ours]
+    assert [check.kind for check in checks] == kinds
+
+
 def orders_of(name: str, data: Any) -> list[list[Any]]:
     """Return the rows of the table of published orders."""
     tables = experiments.get(name)().conclude(data).tables

@@ -11,7 +11,7 @@ from jaxtyping import PyTree
 from fairgym.experiments._showing import interval_text, iqm_text
 from fairgym.results.numbers import number
 from fairgym.results.table import Table
-from fairgym.statistics.checks import Check
+from fairgym.statistics.checks import Check, Kind
 from fairgym.statistics.proportions import Shares, wilson_interval
 
 SHORT, LONG, REWARD = "short-term unfairness", "long-term unfairness", "reward"
@@ -61,10 +61,16 @@ class Courses:
         return self.courses[label][self.names[what]][:, -1]
 
     def lower(
-        self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
+        self,
+        what: str,
+        label: str,
+        others: Sequence[str],
+        *,
+        at_end: bool = False,
+        kind: Kind = "predicted",
     ) -> list[Check]:
         """Check that one mean (of all steps, or of the last tenth) is below each of the others."""
-        return [self._order(what, label, "less", other, at_end) for other in others]
+        return [self._order(what, label, "less", other, at_end, kind) for other in others]
 
     def more(
         self, what: str, label: str, others: Sequence[str], *, at_end: bool = False
@@ -72,13 +78,22 @@ class Courses:
         """Check that one mean (of all steps, or of the last tenth) is above each of the others."""
         return [self._order(what, label, "more", other, at_end) for other in others]
 
-    def _order(self, what: str, label: str, way: str, other: str, at_end: bool) -> Check:
+    def _order(
+        self,
+        what: str,
+        label: str,
+        way: str,
+        other: str,
+        at_end: bool,
+        kind: Kind = "predicted",
+    ) -> Check:
         of, when = (self.last, " at the end") if at_end else (self.mean, "")
         high, low = (label, other) if way == "more" else (other, label)
         return Check.greater(
             f"{label} has {way} {what} than {other}{when}",
             of(high, what),
             of(low, what),
+            kind,
             names=(high, low),
         )
 

@@ -87,12 +87,15 @@ def _checks(found: Courses) -> list[ex.Check]:
     for label in found.courses:
         if label == WITHOUT:
             continue
-        checks += found.lower(SHORT, label, [WITHOUT])
+        # the published policy gradient is that of the massaged action and its density
+        kind: ex.Kind = "predicted" if label == OWN else "own prediction"
+        checks += found.lower(SHORT, label, [WITHOUT], kind=kind)
         checks.append(
             ex.Check.greater(
                 f"{label} has no less {REWARD} than {WITHOUT} (margin {MARGIN:.0%})",
                 found.mean(label, REWARD),
                 without,
+                kind,
                 margin=margin,
                 names=(label, WITHOUT),
             )

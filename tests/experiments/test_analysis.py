@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,14 @@ from fairgym.algorithms import log_keys, log_metrics
 from fairgym.config import RunConfig
 from fairgym.experiments import _parts as ex
 from fairgym.experiments import experiments
-from fairgym.experiments._measurements import KINDS, category, first_and_last, logged_curves
+from fairgym.experiments._measurements import (
+    KINDS,
+    category,
+    first_and_last,
+    logged_curves,
+    narrowing,
+    signed_gap,
+)
 from fairgym.experiments.fairqcm._bounds import bound, optimum
 from fairgym.experiments.mafe import _parts_of_gaps as parts_of_gaps
 from fairgym.experiments.mafe import robust as robustness
@@ -31,7 +38,7 @@ from fairgym.experiments.mafe.aims import CONCERNED, EXCESS, GIVEN, TOGETHER
 from fairgym.experiments.mafe.fig6 import INTERVENTIONS, curves
 from fairgym.experiments.mafe.fig7 import LITERAL, OBJECTIVES, differences, volatility
 from fairgym.experiments.mafe.fig9 import dominated
-from fairgym.experiments.mafe.fig10 import RELIEF, education_checks, grade_gaps
+from fairgym.experiments.mafe.fig10 import GRADED, RELIEF, education_checks, grade_gaps
 from fairgym.experiments.mafe.fig11 import ALGORITHMS
 from fairgym.experiments.mafe.groups import SETTINGS
 from fairgym.experiments.mafe.labels import (
@@ -48,6 +55,7 @@ from fairgym.experiments.mafe.labels import (
     PROFIT,
     RATE,
     RULES,
+    SIGNED,
     STILL,
 )
 from fairgym.experiments.mafe.learners import (
@@ -59,7 +67,7 @@ from fairgym.experiments.mafe.learners import (
     UNFAIR,
     UNTRAINED,
 )
-from fairgym.experiments.mafe.readings import QUESTIONS
+from fairgym.experiments.mafe.readings import GROUPS, QUESTIONS
 from fairgym.experiments.mafe.two_banks import AT_RANDOM, COOPERATIVE, FAIR_MINDED, SELFISH
 from fairgym.experiments.notstatic.admissions import (
     CASES,
@@ -162,8 +170,8 @@ def fig7(good: bool) -> Any:
 
 def fig8(good: bool) -> Any:
     alone = ["only admissions", "only disbursement", "only debt management"]
-    scores = [0.2, 0.3, 0.3, 0.3, 0.5] if good else [0.3, 0.3, 0.3, 0.3, 0.3]
-    names = ["fixed policy", *alone, "all trained"]
+    scores = [0.2, 0.3, 0.3, 0.3, 0.5, 0.1] if good else [0.3] * 6
+    names = ["fixed policy", *alone, "all trained", "all trained, but a random queue"]
     orders = [slice(None), slice(None, None, -1)] * 3
     waits = {"mean wait of those paid out": near(40.0), "never paid out": near(0.1)}
     found = {
@@ -244,8 +252,8 @@ def fig10(good: bool) -> Any:
             )
             data[name]["runs"].append(run)
     data["loan"]["ends"] = [defaulting(0.03 if good else 0.3, seed) for seed in range(SEEDS)]
-    gaps = (0.3, 0.1) if good else (0.1, 0.3)
-    for when, gap in zip(("starts", "ends"), gaps, strict=True):
+    gaps = (0.2, 0.3, 0.1) if good else (0.2, 0.1, 0.3)
+    for when, gap in zip(GRADED, gaps, strict=True):
         data["education"][when] = [graded(gap, seed) for seed in range(SEEDS)]
     return data
 
@@ -290,6 +298,7 @@ def readings(good: bool) -> Any:
             "mean wait of those paid out",
             "queue disparity",
             f"queue disparity{ex.NULL_MEAN}",
+            *(f"time in the queue, {group}" for group in GROUPS),
         ),
         "schooling": ("survived", "university"),
         "care": ("premium", "public health"),
@@ -310,6 +319,7 @@ def readings(good: bool) -> Any:
         }
         for name, question in QUESTIONS.items()
     }
+    first, _ = GROUPS
     pairs = {(0.12, 0.18): 0.17, (0.15, 0.2): 0.2, (0.2, 0.225): 0.22}
     data["grid search"] = {
         share: {
@@ -324,13 +334,19 @@ def readings(good: bool) -> Any:
         *(("forgiveness", "0 forgiven, 1.0% paid out", title(relief)) for relief in RELIEF),
         ("forgiveness", "0.5 forgiven, 1.0% paid out", "admitted"),
         ("queues", "published wait", "queue disparity"),
+        (
+            "queues",
+            "published wait" if good else "time in the queue",
+            f"time in the queue, {first}",
+        ),
         *(
             ("failures", f"{name}, failed episodes last", "survived")
             for name in ("loan", "education")
         ),
     ):
         found = data[name][words]["columns"]
-        found[column] = found[column] + (0.2 if good else -0.2) + 0.5 * jitter
+        up = good or column.endswith(first)
+        found[column] = found[column] + (0.2 if up else -0.2) + 0.5 * jitter
     # the null mean differs between the objectives: only the excess differs
     for words, found in data["queues"].items():
         if words != "published wait":
@@ -340,6 +356,11 @@ def readings(good: bool) -> Any:
 
 
 def groups(good: bool) -> Any:
+    def parts(metrics: Sequence[str]) -> Any:
+        named = ("gap", *parts_of_gaps.SINGLE, "interactions")
+        own = {part: near(0.01 * (k + 1), 0.001) for k, part in enumerate(named)}
+        return dict.fromkeys(metrics, own)
+
     data = {}
     for name, settings in SETTINGS.items():
         agent = "disbursement" if name == "loan" else "employer"
@@ -368,15 +389,11 @@ def groups(good: bool) -> Any:
             "groups": ("first", "second"),
             "attribute": "score",
             "time_unit": "months",
-            "parts": {
-                metric: {
-                    part: near(0.01 * (k + 1), 0.001)
-                    for k, part in enumerate(("gap", *parts_of_gaps.SINGLE, "interactions"))
-                }
-                for metric in parts_of_gaps.RATES[name]
-            },
+            "parts": parts(parts_of_gaps.RATES[name][1]),
             "settings": found,
         }
+    regions = {"groups": ("a", "b", "c", "d")}
+    data["health"] = regions | {"parts": parts(parts_of_gaps.RATES["health"][1])}
     return data
 
 
@@ -385,9 +402,10 @@ def targeted(good: bool) -> Any:
     data: dict[str, Any] = {}
     for place, (target, metric) in targeting.PLACES.items():
         groups = 4 if target.environment == "health" else 2
-        behind = -1.0 if metric == "default_disparity" else 1.0
+        behind = 1.0 if metric == "bachelor_disparity" else -1.0
         for arm in target.arms:
             gap = 0.1 if arm is target.without else 0.02
+            gap += 0.04 * (arm.name == target.untargeted)
             if not good:
                 gap = -0.05 if arm is target.without else 0.06
             rates = np.full((SEEDS, groups), 0.5)
@@ -482,6 +500,7 @@ def two_banks(good: bool) -> Any:
             # admission rates differ equally everywhere, with different null means
             gap: near(0.5),
             f"{gap}, null mean": permuted(0.0 if chosen == good else 0.4),
+            "signed gap of admission rates": near(0.4 if chosen == good else 0.1, 0.001),
             "relief": near(high if chosen else low)[:: 1 if chosen else -1],
             "applications to bank 1, disadvantaged": near(high),
         }
@@ -528,6 +547,8 @@ def learners(good: bool) -> Any:
             fair = [name for name in measured if metrics[name].kind == "fair"]
             null = dict.fromkeys([*fair, UNFAIR], permuted(0.5 - (unfair if good else 0.2)))
             found[label] = {"ends": ends, "null": null}
+            if name != "health":
+                ends["signed gap"] = near(unfair if good else 0.4 - unfair, 0.001)
             if label != UNTRAINED:
                 curves = {key: rising(0.1, float(ends[key][0])) for key in (SCORE, disparity)}
                 found[label] |= {"steps": np.arange(1, 21) * 1_000, "curves": curves}
@@ -601,7 +622,8 @@ def labels(good: bool) -> Any:
     still = [HASTY, CAUTIOUS, HOPEFUL, FARSIGHTED, KNOWING]
     if not good:
         order, still = [FARSIGHTED, KNOWING, HOPEFUL, HASTY, CAUTIOUS], [*reversed(still)]
-    columns = [PROFIT, RATE, GAP, ESTIMATED, "lent, 1st", "lent, 2nd", "survived"]
+    columns = [PROFIT, RATE, GAP, ESTIMATED, SIGNED, "lent, 1st", "lent, 2nd", "survived"]
+    apart = (0.1, 0.3) if good else (0.3, 0.1)
 
     def one(**given: float) -> dict[str, np.ndarray]:
         return {column: near(given.get(column, 0.5), 0.001) for column in columns}
@@ -620,8 +642,10 @@ def labels(good: bool) -> Any:
     # else the gaps are equally large, and are the null mean
     null = {gap + ex.NULL_MEAN: permuted(0.0 if good else 0.3) for gap in (GAP, ESTIMATED)}
     data[FULL] = {
-        on_truth: one(**{GAP: 0.1, ESTIMATED: 0.3}) | null | {GAP + ex.NULL_MEAN: permuted(0.0)},
-        on_estimates: one(**{GAP: 0.3, ESTIMATED: 0.3}) | null,
+        on_truth: one(**{GAP: 0.1, ESTIMATED: 0.3, SIGNED: apart[0]})
+        | null
+        | {GAP + ex.NULL_MEAN: permuted(0.0)},
+        on_estimates: one(**{GAP: 0.3, ESTIMATED: 0.3, SIGNED: apart[1]}) | null,
     }
     return data
 
@@ -759,8 +783,11 @@ def test_the_actions_of_figure_10_are_those_of_its_page():
 def test_tables_of_learners_have_the_null_mean_below_a_disparity():
     outcome = experiments.get("mafe-learners")().conclude(learners(True))
     assert list(outcome.figures) == ["frontier", "curves"]
-    assert len(outcome.checks) == 1 + 3 * 3 + 3 * 2
-    rows = [[row[0] for row in table.rows] for table in outcome.tables]
+    # disparities of three learners, of two groups signed too, and rewards of two
+    assert len(outcome.checks) == 1 + (3 + 2) * 3 + 3 * 2
+    *measured, settings = outcome.tables
+    rows = [[row[0] for row in table.rows] for table in measured]
+    assert len(settings.rows) == 3 * len(LEARNERS)
     for of, disparity in zip(rows, ("admission", "mortality", "admission"), strict=True):
         place = of.index(f"**{disparity} disparity ↓**")
         assert of[place + 1] == "null mean"
@@ -953,12 +980,16 @@ def test_pseudo_values_of_a_spread_have_less_bias():
 
 
 def test_a_reversed_gap_is_narrower_only_if_it_is_smaller():
-    gap = {
-        name: {"signed gap": near(value, 0.001)}
-        for name, value in (("before", -0.1), ("small", 0.03), ("large", 0.2))
-    }
-    assert targeting.narrowing(gap["before"], gap["small"]).mean() == pytest.approx(0.07)
-    assert targeting.narrowing(gap["before"], gap["large"]).mean() == pytest.approx(-0.1)
+    before, small, large = (near(value, 0.001) for value in (-0.1, 0.03, 0.2))
+    assert narrowing(before, small).mean() == pytest.approx(0.07)
+    assert narrowing(before, large).mean() == pytest.approx(-0.1)
+
+
+def test_signed_gaps_leave_out_episodes_without_a_rate():
+    """Gaps of .1, (none), .3; and none at all."""
+    rates = np.array([[0.5, 0.4], [np.nan, 0.4], [0.5, 0.2]])
+    several = [stand_in(Evaluation, rates={"gap": one}) for one in (rates, rates[1:2])]
+    np.testing.assert_allclose(signed_gap(several, "gap"), [0.2, np.nan])
 
 
 @pytest.mark.parametrize("target", targeting.TARGETS, ids=lambda one: one.environment)

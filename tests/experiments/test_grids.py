@@ -178,7 +178,7 @@ def test_the_choice_is_the_setting_with_the_best_mean():
     made = json.loads(outcome.files["tuned.json"])
     assert made["choices"] == {"fairqcm-fig4": {"Full": {"gamma": 0.5}}}
     assert made["tried"] == 3 and made["seeds"] == [1_000, 1_001]
-    assert [row[-1] for row in outcome.tables[0].rows] == ["", "chosen", ""]
+    assert [row[-1] for row in outcome.tables[0].rows] == ["1.00", "**2.00**", "1.50"]
 
 
 def test_paper_is_the_published_size():

@@ -1,6 +1,7 @@
 """Measurements of runs: logged numbers, and held-out episodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -10,6 +11,7 @@ from fairgym.fairness import Objective
 from fairgym.statistics.intervals import Numbers
 from fairgym.training.evaluation import Evaluation, evaluate
 from fairgym.training.run import Run, initial_state
+from fairgym.wrappers import EndsAfter
 
 # Runs with seeds 0, 1, ... sample episodes with keys of these numbers. This number is not a seed.
 HELD_OUT = 2**31 - 1
@@ -32,6 +34,7 @@ def held_out(
     episodes: int,
     permutations: int = 0,
     people: bool = False,
+    steps: int | None = None,
 ) -> Evaluation:
     """Measure policies in held-out episodes, with the components of every step.
 
@@ -45,10 +48,11 @@ def held_out(
         permutations: Number of permutations of the group labels, for `Evaluation.null`. Checks
             of a disparity use its excess over the null mean.
         people: Whether to keep everybody's features at the start and end of every episode.
+        steps: Step after which an episode ends; the horizon by default.
     """
     key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
     return evaluate(
-        env,
+        env if steps is None else EndsAfter(env, steps),
         params,
         policies,
         key,
@@ -59,21 +63,15 @@ def held_out(
     )
 
 
-def held_out_run(
-    run: Run, episodes: int, permutations: int = 0, people: bool = False
-) -> Evaluation:
-    """Measure the learned policies of a run in held-out episodes; arguments as `held_out`."""
-    seed = run.config.seed
-    return held_out(run.env, run.params, run.policies, seed, episodes, permutations, people)
+def held_out_run(run: Run, *given: Any, **options: Any) -> Evaluation:
+    """Measure the learned policies of a run; arguments from `episodes` on as for `held_out`."""
+    return held_out(run.env, run.params, run.policies, run.config.seed, *given, **options)
 
 
-def untrained_run(
-    run: Run, episodes: int, permutations: int = 0, people: bool = False
-) -> Evaluation:
-    """Measure the untrained policies of a run in held-out episodes; arguments as `held_out`."""
+def untrained_run(run: Run, *given: Any, **options: Any) -> Evaluation:
+    """Measure the untrained policies of a run; arguments from `episodes` on as for `held_out`."""
     policies = run.job.algorithm.policies(initial_state(run.job))
-    seed = run.config.seed
-    return held_out(run.env, run.params, policies, seed, episodes, permutations, people)
+    return held_out(run.env, run.params, policies, run.config.seed, *given, **options)
 
 
 def score(
@@ -142,6 +140,38 @@ def disparity(evaluations: Sequence[Evaluation], name: str) -> tuple[np.ndarray,
             else np.full(permuted.shape[1], np.nan)
         )
     return np.array(values), np.array(null)
+
+
+def signed_gap(evaluations: Iterable[Evaluation], name: str) -> np.ndarray:
+    """Return the mean rate of the first group minus that of the second, (seeds,).
+
+    Episodes in which a group has no rate are dropped. The result is NaN if none is left.
+
+    Args:
+        evaluations: Episodes of each seed.
+        name: The disparity that compares the rates of two groups.
+    """
+    found = []
+    for one in evaluations:
+        first, second = np.asarray(one.rates[name], np.float64).T
+        gaps = (first - second)[np.isfinite(first - second)]
+        found.append(gaps.mean() if gaps.size else np.nan)
+    return np.array(found, np.float64)
+
+
+def narrowing(before: Numbers, after: Numbers) -> np.ndarray:
+    """Return how much smaller the absolute mean gap is after than before, by seed.
+
+    Each side is turned so that its mean is positive. Where the mean is near 0, this makes the
+    absolute mean a little larger, and the narrowing a little smaller, than it is.
+
+    Args:
+        before: Signed gaps, one number per seed.
+        after: The same of other policies.
+    """
+    sides = (np.asarray(side, np.float64) for side in (before, after))
+    first, second = (np.sign(np.nanmean(side)) * side for side in sides)
+    return np.asarray(first - second)
 
 
 def excess(values: Numbers, null: Numbers) -> np.ndarray:

@@ -44,8 +44,10 @@ from fairgym.experiments._measurements import (
     logged_curves,
     logged_ends,
     means,
+    narrowing,
     null_sums,
     score,
+    signed_gap,
     steps_per_epoch,
     survival,
     untrained_run,
@@ -63,6 +65,7 @@ from fairgym.experiments._showing import (
     looks_of,
     mean_text,
     multiples,
+    null_bar,
     null_text,
 )
 from fairgym.statistics.checks import Check, Kind

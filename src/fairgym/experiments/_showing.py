@@ -59,9 +59,23 @@ def null_text(null: Numbers) -> str:
     Returns:
         Mean and 95% interval, over the permutations, of the interquartile mean over seeds.
     """
-    found = interquartile_mean(null, axis=0)
-    low, high = np.quantile(found, [0.025, 0.975])
-    return _estimate_text(float(np.mean(found)), float(low), float(high))
+    middle = float(np.mean(interquartile_mean(null, axis=0)))
+    return _estimate_text(middle, *null_interval(null))
+
+
+def null_interval(null: Numbers) -> tuple[float, float]:
+    """Return the 95% interval, over the permutations, of the interquartile mean over seeds.
+
+    Args:
+        null: Numbers of each seed under permutations, shape (seeds, permutations).
+    """
+    low, high = np.quantile(interquartile_mean(null, axis=0), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def null_bar(panel: Axes, null: Numbers, y: float) -> None:
+    """Plot the interval of the null mean along the x axis, as a grey bar behind a point."""
+    panel.plot(null_interval(null), [y, y], color=style.GRID, lw=7, solid_capstyle="butt", zorder=0)
 
 
 def cell(column: str, values: Numbers) -> str:
@@ -94,12 +108,15 @@ class Curves(NamedTuple):
         xlabel: Label of the x axis.
         ylabel: Label of the y axis.
         title: Title of the panel.
+        null: Numbers of each seed under permutations, (seeds, permutations): a grey band shows the
+            95% interval of their interquartile mean over seeds.
     """
 
     lines: Mapping[str, tuple[Sequence[float] | np.ndarray, Numbers]]
     xlabel: str
     ylabel: str = ""
     title: str = ""
+    null: Numbers | None = None
 
 
 @style.styled
@@ -128,6 +145,8 @@ def curves_figure(
     figure, axes = style.panels(len(panels), columns, height, legend_rows=rows, sharey=sharey)
     for axis, panel in zip(axes, panels, strict=True):
         ends = []
+        if panel.null is not None:
+            axis.axhspan(*null_interval(panel.null), color=style.GRID, lw=0, zorder=0)
         for label, (x, values) in panel.lines.items():
             last = curve(axis, x, values, looks[label], label)
             ends.append((last, label, looks[label]["color"]))
@@ -207,6 +226,8 @@ def curve(
 ) -> float:
     """Plot interquartile means over seeds as a line with its band, and return the last mean.
 
+    Two or three seeds, of which a band says little, are thin lines too.
+
     Args:
         panel: The panel.
         x: Positions.
@@ -214,8 +235,10 @@ def curve(
         look: Look of the line.
         label: Words for the legend.
     """
-    middle, low, high = bootstrap_interval(np.asarray(values, np.float64))
-    x = np.asarray(x)
+    values, x = np.asarray(values, np.float64), np.asarray(x)
+    middle, low, high = bootstrap_interval(values)
+    if 2 <= len(values) <= FEW_SEEDS:
+        panel.plot(x, values.T, color=look["color"], lw=0.6, alpha=0.6, zorder=2)
     panel.plot(x, middle, label=label, zorder=3, **look)
     panel.fill_between(x, low, high, color=look["color"], alpha=style.BAND_ALPHA, lw=0)
     return float(middle[-1])
@@ -249,7 +272,7 @@ def dot(
     """
     values = np.asarray(values, np.float64)
     if null is not None:
-        low, high = np.quantile(interquartile_mean(null, axis=0), [0.025, 0.975])
+        low, high = null_interval(null)
         panel.fill_between([x - 0.1, x + 0.25], low, high, color=style.GRID, lw=0, zorder=0)
     middle, low, high = bootstrap_interval(values)
     panel.plot([x] * len(values), values, "o", color=colour, alpha=0.3, ms=4, mew=0)

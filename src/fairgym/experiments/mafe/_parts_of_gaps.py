@@ -10,10 +10,17 @@ from fairgym.results.labels import title, words
 from fairgym.training.building import Scenario
 from fairgym.training.decomposition import DECISION, DYNAMICS, REST, START, decompose
 
-# Environment -> rates that are compared.
-RATES = {
-    "loan": ("admission_disparity", "default_disparity"),
-    "education": ("admission_disparity", "graduation_disparity"),
+# Environment -> indices of the two groups, and rates that are compared.
+RATES: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {
+    "loan": (
+        (0, 1),
+        ("admission_disparity", "served_disparity", "queue_disparity", "default_disparity"),
+    ),
+    "health": ((0, 2), ("insured_disparity", "incidence_disparity", "mortality_disparity")),
+    "education": (
+        (0, 1),
+        ("admission_disparity", "bachelor_disparity", "graduation_disparity"),
+    ),
 }
 GAP, INTERACTIONS = "gap", "interactions"
 SINGLE = (DECISION, START, DYNAMICS, REST)
@@ -32,11 +39,12 @@ def parts_of_gaps(name: str, runs: Sequence[ex.Run], episodes: int) -> dict[str,
         the sum of the other four parts; each (seeds,).
     """
     found = {}
-    for metric in RATES[name]:
+    pair, rates = RATES[name]
+    for metric in rates:
         each = []
         for run in runs:
             built = Scenario("learned").build(run)
-            parts = decompose(built, metric, episodes=episodes, seed=run.config.seed)
+            parts = decompose(built, metric, episodes=episodes, seed=run.config.seed, pair=pair)
             means = {part.name: part.mean for part in parts.parts}
             more = sum(value for part, value in means.items() if part not in SINGLE)
             own = {GAP: parts.gap.mean, **{part: means[part] for part in SINGLE}}
@@ -52,7 +60,8 @@ def parts_table(name: str, one: Mapping[str, PyTree]) -> ex.Table:
         name: Name of the environment.
         one: "groups", their names, and "parts", what `parts_of_gaps` returns.
     """
-    first, second = (words(group) for group in one["groups"])
+    pair, _ = RATES[name]
+    first, second = (words(one["groups"][group]) for group in pair)
     found = one["parts"]
     rows = [
         [words(metric), *(ex.mean_text(values) for values in parts.values())]

@@ -8,6 +8,7 @@ from jaxtyping import PyTree
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
+from fairgym.policies import fixed_policies
 from fairgym.report.actions import mean_actions
 from fairgym.results.labels import words
 
@@ -19,7 +20,15 @@ RELIEF = {
 NEAR = 0.05
 NEARLY_ALL = 0.95  # share of the applicants
 SIMILAR = 0.05  # difference between two default rates
-GRADED = ("starts", "ends")  # of education
+# Episodes of education in which grades are compared -> policies.
+GRADED = {
+    "fixed": "fixed policy without mentors",
+    "starts": "untrained policies",
+    "ends": "learned policies",
+}
+FIXED = "plausible_fixed_policy"
+NO_MENTORS = {"university": [0.05, 0.40, 0.25, 0.0, 0.30]}
+SEMESTER = 40  # in which grades are compared; with untrained policies, universities fail later
 NEAR_CAP = 0.9  # share of the highest premium
 DEFAULTS = "default_disparity"
 
@@ -50,8 +59,9 @@ class MafeFig10(ex.Experiment):
         """Return environment -> "runs", whose logs hold most of the numbers, and "ends".
 
         "ends" are held-out episodes of the learned policies, one entry per seed, where a check is
-        about groups: in loan and education. In education these have people, and "starts" are the
-        same episodes with the untrained policies.
+        about groups: in loan and education. In education these have people and end after
+        `SEMESTER`, "starts" are the same episodes with the untrained policies, and "fixed" those
+        with a fixed policy without mentors.
         """
         assert size.held_out is not None
         data: dict[str, dict[str, Any]] = {
@@ -61,9 +71,15 @@ class MafeFig10(ex.Experiment):
             ex.held_out_run(run, size.held_out, ex.PERMUTATIONS) for run in runs["loan"]
         ]
         several = runs["education"]
+        env, params = several[0].env, several[0].params
+        fixed = fixed_policies(env, {**env.spec.baselines[FIXED], **NO_MENTORS})
+        given: dict[str, Any] = {"people": True, "steps": SEMESTER}
         data["education"] |= {
-            "ends": [ex.held_out_run(run, size.held_out, people=True) for run in several],
-            "starts": [ex.untrained_run(run, size.held_out, people=True) for run in several],
+            "ends": [ex.held_out_run(run, size.held_out, **given) for run in several],
+            "starts": [ex.untrained_run(run, size.held_out, **given) for run in several],
+            "fixed": [
+                ex.held_out(env, params, fixed, seed, size.held_out, **given) for seed in seeds
+            ],
         }
         return data
 
@@ -106,10 +122,12 @@ def _default_table(ends: ex.Ends) -> ex.Table:
 
 def _grades_table(found: PyTree) -> ex.Table:
     return ex.Table(
-        ["education", "untrained policies", "learned policies"],
+        ["education", *GRADED.values()],
         [["gap of cumulative GPAs", *(ex.iqm_text(grade_gaps(found[k])) for k in GRADED)]],
-        "Mean cumulative GPA of the majority's students minus that of the minority's, at the end"
-        " of held-out episodes; interquartile mean over seeds [95% CI].",
+        "Mean cumulative GPA of the majority's students minus that of the minority's, after"
+        f" {SEMESTER} semesters of held-out episodes; interquartile mean over seeds [95% CI]."
+        " Untrained policies give the five parts of the university's budget about equal shares, and"
+        " mentors one of them.",
     )
 
 
@@ -209,7 +227,9 @@ def health_checks(runs: Sequence[ex.Run], ends: ex.Ends) -> list[ex.Check]:
     ]
 
 
-def education_checks(runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = ()) -> list[ex.Check]:
+def education_checks(
+    runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = (), fixed: ex.Ends = ()
+) -> list[ex.Check]:
     """Check the directions in education.
 
     Terms, salaries and tuition were chosen by the planner's shares.
@@ -218,6 +238,7 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = ()
         runs: Runs, one per seed.
         ends: Held-out episodes of the learned policies, with people.
         starts: The same with the untrained policies; without them grades are not checked.
+        fixed: The same with a fixed policy, which only the table shows.
     """
     tertiary, university, diversity = (
         action_ends(runs, "planner", kind)[1]
@@ -275,7 +296,8 @@ def education_checks(runs: Sequence[ex.Run], ends: ex.Ends, starts: ex.Ends = ()
     ]
     if starts:
         statement = (
-            "education: the gap between the groups' cumulative GPAs is smaller than untrained"
+            "education: the gap between the groups' cumulative GPAs is smaller than untrained, in"
+            " the same semester"
         )
         untrained, learned = (np.abs(grade_gaps(episodes)) for episodes in (starts, ends))
         checks.append(ex.Check.higher(statement, untrained, learned))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._tuned import SIZE, WORDS, tuned
+from fairgym.experiments.mafe._tuned import SIZE, WORDS, settings_table, tuned
 
 FULL, SIMPLE = "loan", "loan_simple"
 # Name -> label.
@@ -35,7 +35,7 @@ class MafeFig11(ex.ComparisonFigure):
         "quick": dataclasses.replace(ex.QUICK, people=300, epochs=10, episodes=15),
     }
     permutations = 0
-    caption = f"{ex.CAPTION} {WORDS}"
+    caption = f"{ex.CAPTION} {WORDS} The simplified form has the settings of loan."
     claims = (
         *(
             ex.Claim(
@@ -96,7 +96,8 @@ class MafeFig11(ex.ComparisonFigure):
             " interquartile mean over seeds [95% CI]."
         )
         head = ["environment", "algorithm", "untrained", "trained"]
-        return [ex.columns_table(head, found, caption, [START, FINAL])]
+        settings = settings_table({label: name for name, label in ALGORITHMS.items()}, [FULL])
+        return [ex.columns_table(head, found, caption, [START, FINAL]), settings]
 
     def figures(self, data: ex.Compared) -> dict[str, Figure]:
         """Return the learning curves."""

@@ -25,7 +25,10 @@ NAMES = {"direct": "direct rewards", "fair": "fairness", "rate": "rates"}
 class MafeFig7(ex.ComparisonFigure):
     """Learning curves of the sums of direct, fairness and rate terms."""
 
-    caption = ex.CAPTION
+    caption = (
+        f"{ex.CAPTION} Grey bands: 95% interval of the null mean of the final policies that have"
+        " all terms in their objective."
+    )
     title = "MAFE figures 4 and 7: learning curves under three objectives"
     source = "MAFE, figures 4 and 7, section 6.2 and appendix D.2"
     claim = (
@@ -127,6 +130,7 @@ class MafeFig7(ex.ComparisonFigure):
                 "epoch",
                 "" if place else "sum of normalised terms",
                 f"{title(name)}: {NAMES[kind]} ↑",
+                found[ALL]["null"] if kind == "fair" else None,
             )
             for name, found in data.items()
             for place, kind in enumerate(ex.KINDS)

@@ -42,6 +42,7 @@ class MafeFig9(ex.ComparisonFigure):
     caption = (
         "Points are interquartile means over seeds, coloured by lambda. The line is the Pareto"
         " front; hollow points are dominated: another point has more of both. Faint dots are seeds."
+        " Grey bars: fairness under permuted groups at this reward (95% interval of the null mean)."
     )
     sizes: ClassVar = {
         "paper": dataclasses.replace(ex.PAPER, weights=(0.0, 0.1, MODERATE, 0.5, 0.7, 0.9, 1.0)),
@@ -170,6 +171,7 @@ def _plot(data: Mapping[str, Mapping[float, ex.Columns]]) -> Figure:
             panel.plot(*(values[i] for values in seeds), "o", color=colour, alpha=0.35, ms=3, mew=0)
             inside = colour if front[i] else style.PAPER
             panel.plot(fairness[i], reward[i], "o", color=colour, ms=7, mfc=inside, mew=1.6)
+            ex.null_bar(panel, found[weight][NULL], reward[i])
         _label(panel, fairness, reward, list(found))
         style.set_title(panel, title(name))
         panel.set_xlabel("fairness (0: parity)")

@@ -36,6 +36,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "education": {"observed": {}, "hidden": BLIND},
 }
 REFERENCE = {"loan": "published_fixed_policy", "education": "plausible_fixed_policy"}
+DIVIDED = "health"  # environment of which only the gaps are divided into parts
 SCORE, SURVIVED = "objective", "survived"
 STATES = 16  # number of states in which decisions are compared
 NOTHING = 1e-3  # standard deviations
@@ -62,14 +63,15 @@ class MafeGroups(ex.ComparisonFigure):
     )
 
     def grid(self, size: ex.Size) -> ex.Grid:
-        """Return all terms weighted equally, with groups observed and hidden."""
-        return {
+        """Return all terms weighted equally, with groups observed and hidden; health observed."""
+        shown = {
             f"{name}/{setting}": ex.run_config(
                 name, size, environment_args={"population": size.people, **arguments}
             )
             for name, settings in SETTINGS.items()
             for setting, arguments in settings.items()
         }
+        return {**shown, DIVIDED: ex.run_config(DIVIDED, size)}
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
         """Return the numbers of a setting.
@@ -93,10 +95,14 @@ class MafeGroups(ex.ComparisonFigure):
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
-        """Return environment -> "groups", "attribute", "parts" and "settings" with numbers."""
+        """Return environment -> "groups", "attribute", "parts" and "settings" with numbers.
+
+        Health has "groups" and "parts" only.
+        """
         assert size.held_out is not None
         data: dict[str, PyTree] = {}
-        for name, found in super().measure(size, runs, seeds).items():
+        compared = {key: several for key, several in runs.items() if key != DIVIDED}
+        for name, found in super().measure(size, compared, seeds).items():
             several = runs[f"{name}/{next(iter(SETTINGS[name]))}"]
             env, params = several[0].env, several[0].params
             fixed = fixed_policies(env, env.spec.baselines[REFERENCE[name]])
@@ -112,6 +118,11 @@ class MafeGroups(ex.ComparisonFigure):
                 "parts": parts_of_gaps(name, several, size.held_out),
                 "settings": {**found, "fixed policy": {**measured, "flips": {}, "by_group": {}}},
             }
+        divided = runs[DIVIDED]
+        data[DIVIDED] = {
+            "groups": divided[0].env.spec.groups,
+            "parts": parts_of_gaps(DIVIDED, divided, size.held_out),
+        }
         return data
 
     def checks(self, data: PyTree) -> list[ex.Check]:
@@ -150,14 +161,15 @@ class MafeGroups(ex.ComparisonFigure):
         return checks
 
     def tables(self, data: PyTree) -> list[ex.Table]:
-        """Return six tables per environment."""
+        """Return six tables per environment, and one for health."""
         makers = (_ends_table, _flips_table, parts_table)
         makers = (*makers, thirds_table, deciles_table, _course_table)
-        return [make(name, one) for name, one in data.items() for make in makers]
+        shown = [make(name, data[name]) for name in SETTINGS for make in makers]
+        return [*shown, parts_table(DIVIDED, data[DIVIDED])]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
         """Return one figure per environment."""
-        return {name: _plot(one) for name, one in data.items()}
+        return {name: _plot(data[name]) for name in SETTINGS}
 
 
 # ---------------------------------------------------------------- measuring

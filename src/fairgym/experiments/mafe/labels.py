@@ -28,6 +28,7 @@ RULES: dict[str, tuple[str, float, float]] = {
 HASTY, CAUTIOUS, HOPEFUL = list(RULES)[-3:]
 PROFIT, RATE, GAP, ESTIMATED = "profit", "true positive rate", "gap", "estimated gap"
 GAPS = {GAP: TRUTH, ESTIMATED: ESTIMATE}
+SIGNED = "signed gap"
 
 
 @ex.experiments.register("mafe-labels")
@@ -106,6 +107,14 @@ class MafeLabels(ex.ComparisonFigure):
         learned = super().measure(size, runs, seeds)[""]
         return {**rules_measured(size.held_out, seeds), FULL: learned}
 
+    def checks(self, data: ex.Compared) -> list[ex.Check]:
+        """Check the claims, and the signed gap under both learned policies of loan."""
+        signed = [data[FULL][label][SIGNED] for label in (ON_ESTIMATES, ON_TRUTH)]
+        statement = (
+            "loan: the true gap (signed) is larger if trained on estimates than on the truth"
+        )
+        return [*super().checks(data), ex.Check.above(statement, ex.narrowing(*signed))]
+
     def tables(self, data: ex.Compared) -> list[ex.Table]:
         """Return one table per environment."""
         return [_table(name, found) for name, found in data.items()]
@@ -148,6 +157,7 @@ def _columns(env: Environment, ends: ex.Ends) -> ex.Columns:
             found[gap], found[gap + ex.NULL_MEAN] = ex.disparity(ends, metric)
         else:
             found[gap] = -ex.means(ends, metric)
+    found[SIGNED] = ex.signed_gap(ends, TRUTH)
 
     def lent(totals: PyTree) -> np.ndarray:
         applied = totals.applicants.sum(axis=2) if env.name == LOANS else totals.applied
@@ -169,7 +179,8 @@ def _table(name: str, found: dict[str, ex.Columns]) -> ex.Table:
     ]
     caption = (
         f"{title(name)}. Held-out episodes. Gaps are differences between the groups' true positive"
-        " rates. “Lent” is the share of a group's applicants who were approved."
+        " rates; the signed one is the advantaged's minus that of the disadvantaged. “Lent” is the"
+        " share of a group's applicants who were approved."
     )
     null = f" {ex.NULL_NOTE}" if any(column.endswith(ex.NULL_MEAN) for column in columns) else ""
     return ex.columns_table([words(name), *head], found, caption + null)

@@ -19,10 +19,10 @@ from fairgym.algorithms import log_keys
 from fairgym.algorithms.f_mappo import FMappo
 from fairgym.core import Environment
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._tuned import SIZE, WORDS, tuned
+from fairgym.experiments.mafe._tuned import SIZE, WORDS, settings_table, tuned
 from fairgym.fairness import Objective
 from fairgym.report import style
-from fairgym.results.labels import listed, title, words
+from fairgym.results.labels import display_order, listed, title, words
 from fairgym.statistics.intervals import bootstrap_interval
 from fairgym.utils import make
 from fairgym.utils.registry import environments
@@ -60,6 +60,7 @@ UNTRAINED = "untrained"
 TABLE_8 = 100  # episodes per epoch
 SMALL = 0.1  # share of PPO's reward
 SCORE, REWARD, UNFAIR, SURVIVED = "objective", "reward", "all disparities", "survived"
+SIGNED = "signed gap"  # of the target disparity
 
 
 def settings(algorithm: str, system: System, horizon: int) -> dict[str, Any]:
@@ -144,7 +145,7 @@ class MafeLearners(ex.ComparisonFigure):
                 SCORE: np.array([logged_objective(run) for run in runs]),
                 disparity: gaps,
             },
-            **ended(runs[0].env, ends),
+            **ended(runs[0].env, ends, disparity),
         }
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
@@ -154,7 +155,7 @@ class MafeLearners(ex.ComparisonFigure):
         for name, found in data.items():
             several = runs[f"{name}/{MAPPO}"]
             starts = [ex.untrained_run(run, size.held_out, self.permutations) for run in several]
-            found[UNTRAINED] = ended(several[0].env, starts)
+            found[UNTRAINED] = ended(several[0].env, starts, SYSTEMS[name].disparity)
         return data
 
     def checks(self, data: PyTree) -> list[ex.Check]:
@@ -176,10 +177,12 @@ class MafeLearners(ex.ComparisonFigure):
                 for label, one in data[name].items()
             }
             for label in FAIR:
-                statement = (
-                    f"{name}: {label} has less {words(disparity)} than {PPO} (excess over the null)"
-                )
+                less = f"{name}: {label} has less {words(disparity)} than {PPO}"
+                statement = f"{less} (excess over the null)"
                 checks.append(ex.Check.higher(statement, excess[PPO], excess[label]))
+                if SIGNED in of[name][label]:
+                    signed = (of[name][one][SIGNED] for one in (PPO, label))
+                    checks.append(ex.Check.above(f"{less} (signed gap)", ex.narrowing(*signed)))
             for label in KEEP_REWARD:
                 own = of[name][label]
                 statement = f"{name}: {label} loses less than a tenth of {PPO}'s reward (margin)"
@@ -188,8 +191,9 @@ class MafeLearners(ex.ComparisonFigure):
         return checks
 
     def tables(self, data: PyTree) -> list[ex.Table]:
-        """Return one table per environment."""
-        return [_table(name, found) for name, found in data.items()]
+        """Return one table per environment, and the settings."""
+        names = {label: algorithm for label, (algorithm, _) in LEARNERS.items()}
+        return [*(_table(name, one) for name, one in data.items()), settings_table(names, data)]
 
     def figures(self, data: PyTree) -> dict[str, Figure]:
         """Return reward and unfairness in held-out episodes, and learning curves."""
@@ -199,7 +203,7 @@ class MafeLearners(ex.ComparisonFigure):
 # ---------------------------------------------------------------- measuring
 
 
-def ended(env: Environment, episodes: ex.Ends) -> dict[str, dict[str, np.ndarray]]:
+def ended(env: Environment, episodes: ex.Ends, target: str) -> dict[str, dict[str, np.ndarray]]:
     """Return measures of policies in their episodes.
 
     Rates and disparities are not negative, and are means over the episodes in which they are
@@ -208,6 +212,7 @@ def ended(env: Environment, episodes: ex.Ends) -> dict[str, dict[str, np.ndarray
     Args:
         env: The environment.
         episodes: Held-out episodes of each seed.
+        target: Target disparity. Of two groups, "signed gap" is the difference of their rates.
 
     Returns:
         "ends" by name, (seeds,), and "null", the null distributions of the disparities among them,
@@ -223,6 +228,8 @@ def ended(env: Environment, episodes: ex.Ends) -> dict[str, dict[str, np.ndarray
         if metric.kind != "direct":
             known = [metric.sign * one.metrics[name][one.defined[name]] for one in episodes]
             found[name] = np.array([np.mean(v) if v.size else np.nan for v in known], np.float64)
+    if len(env.spec.groups) == 2:
+        found[SIGNED] = ex.signed_gap(episodes, target)
     fair = [name for name, metric in env.metrics.items() if metric.kind == "fair"]
     null = {name: ex.disparity(episodes, name)[1] for name in fair}
     null[UNFAIR] = -ex.null_sums(episodes, env) / sum(name in env.spec.terms for name in fair)
@@ -245,11 +252,15 @@ def _table(name: str, found: PyTree) -> ex.Table:
     target = SYSTEMS[name].disparity
     learners = {label: found[label] for label in (*LEARNERS, UNTRAINED)}
     rows = {SCORE: "objective ↑", REWARD: "normalised profit ↑"}
-    for metric, own in make(name).metrics.items():
+    env = make(name)
+    for metric in display_order(env, env.metrics):
+        own = env.metrics[metric]
         if own.kind != "direct":
             arrow = "↑" if own.sign > 0 else "↓"
             text = f"{words(metric)} {arrow}"
             rows[metric] = f"**{text}**" if metric == target else text
+            if metric == target and SIGNED in learners[PPO]["ends"]:
+                rows[SIGNED] = f"{SIGNED}, {' minus '.join(map(words, env.spec.groups))}"
     rows |= {UNFAIR: f"{UNFAIR} ↓", SURVIVED: "episodes that do not fail ↑"}
     lines = []
     for row, text in rows.items():
@@ -285,6 +296,8 @@ def _frontier(data: PyTree) -> Figure:
         for panel, unfair in zip(axes[place :: len(data)], unfairness, strict=True):
             for label, one in found.items():
                 _cross(panel, one["ends"][unfair], one["ends"][REWARD], *looks[label])
+                middle = bootstrap_interval(one["ends"][REWARD])[0]
+                ex.null_bar(panel, one["null"][unfair], float(middle))
             panel.set_xlabel(f"{words(unfair)} ↓")
         style.set_title(axes[place], title(name))
     for panel in axes[:: len(data)]:

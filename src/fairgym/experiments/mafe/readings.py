@@ -128,6 +128,7 @@ HELD = "figure 10"  # column with the number of its checks that hold
 SEARCHED = "grid search"  # key of the numbers of `_relief.search`
 CHOSEN = lending_words(CHOSEN_FORGIVEN)
 PUBLISHED, SEEN = QUEUES
+GROUPS = ("advantaged", "disadvantaged")
 
 
 @ex.experiments.register("mafe-readings")
@@ -211,7 +212,16 @@ class MafeReadings(ex.ComparisonFigure):
             _given(lent[CHOSEN]),
             "calibrated",
         )
-        return [*chosen_by, relief, *super().checks(columns)]
+        signed = (
+            np.subtract(
+                *(columns["queues"][words][f"time in the queue, {group}"] for group in GROUPS)
+            )
+            for words in QUEUES
+        )
+        queue = ex.Check.above(
+            "loan: the same for the signed gap of months in the queue", ex.narrowing(*signed)
+        )
+        return [*chosen_by, relief, *super().checks(columns), queue]
 
     def tables(self, data: PyTree) -> list[ex.Table]:
         """Return one table per question, with the grid search after the cost of relief."""

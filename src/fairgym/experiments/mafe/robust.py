@@ -8,9 +8,10 @@ import numpy as np
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.mafe._readings import CHOSEN_FORGIVEN, lending, served
-from fairgym.experiments.mafe.targeted import GAP, narrowing
+from fairgym.experiments.mafe.targeted import GAP
 from fairgym.fairness import Objective
 from fairgym.policies import fixed_policies
+from fairgym.results.labels import capital
 
 DEFAULT = f"relief {CHOSEN_FORGIVEN:g} forgiven"
 # World -> parameters that differ from the defaults.
@@ -78,7 +79,7 @@ class MafeRobust(ex.ComparisonFigure):
             SURVIVED: ex.survival(ends),
             ADMITTED: ex.means(ends, "admission_rate"),
             DEFAULTED: defaulted / np.maximum(ended, 1.0),
-            GAP: np.array([_gap(one) for one in ends]),
+            GAP: ex.signed_gap(ends, "default_disparity"),
             NEVER: 1.0 - served(ends),
         }
 
@@ -147,7 +148,7 @@ class MafeRobust(ex.ComparisonFigure):
                     ex.Check.above(
                         f"{world}: the gap of default rates is smaller with {other} than with"
                         f" {EQUAL}",
-                        narrowing(found[EQUAL], found[other]),
+                        ex.narrowing(found[EQUAL][GAP], found[other][GAP]),
                         kind=kind,
                     )
                     for other in (PUBLISHED, REACTING)
@@ -156,7 +157,7 @@ class MafeRobust(ex.ComparisonFigure):
         return checks
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:
-        """Return every policy in every world."""
+        """Return which conclusions survive, and every policy in every world."""
         caption = (
             "Held-out episodes. “Learned (default)” is learned in the default world, “learned here”"
             " in the world of the row. “Default” is the share of ended loans that defaulted;"
@@ -165,19 +166,31 @@ class MafeRobust(ex.ComparisonFigure):
             " everybody and have a random queue. Interquartile mean over seeds [95% CI]."
         )
         head = ["world", "policy", *next(iter(next(iter(data.values())).values()))]
-        return [ex.columns_table(head, ex.by_place(data), caption)]
+        return [
+            _survival_table(self.checks(data)),
+            ex.columns_table(head, ex.by_place(data), caption),
+        ]
 
     def panels(self, data: ex.Compared) -> list[ex.Panel]:
         """Return the objective of every policy, a panel per world."""
         return [
-            ex.Panel(found, [SCORE], world.split(" ", 1)[1], "" if place else "objective ↑")
+            ex.Panel(found, [SCORE], capital(world), "" if place else "objective ↑")
             for place, (world, found) in enumerate(data.items())
         ]
 
 
-def _gap(one: ex.Evaluation) -> float:
-    """Return the mean gap of default rates over episodes in which both groups have one."""
-    rates = np.asarray(one.rates["default_disparity"], np.float64)
-    gaps = rates[:, 0] - rates[:, 1]
-    known = gaps[np.isfinite(gaps)]
-    return float(known.mean()) if known.size else np.nan
+def _survival_table(checks: Sequence[ex.Check]) -> ex.Table:
+    """Return the outcome of each conclusion in each world."""
+    outcomes: dict[str, dict[str, str]] = {}
+    for check in checks:
+        world, conclusion = check.statement.split(": ", 1)
+        outcomes.setdefault(conclusion, {})[world] = check.outcome
+    return ex.Table(
+        ["conclusion", *WORLDS],
+        [
+            [capital(words), *(found[world] for world in WORLDS)]
+            for words, found in outcomes.items()
+        ],
+        "Which conclusions survive, in loan. The policies were learned in the first world.",
+        words=True,
+    )

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.mafe._readings import served
 from fairgym.utils import make
 
 COOPERATIVE, FAIR, MIXED = "cooperative", "both fair-minded", "fair and profit-minded"
@@ -20,9 +21,11 @@ FAIR_MINDED: dict[str, tuple[str, ...]] = {
 }
 TOGETHER = "profit of both"
 ADMITTED, RELIEF, GAP = "admitted", "relief", "difference of admission rates"
-WAITS, DEFAULTS, THRESHOLD = "difference of waits", "defaults", "threshold"
+NEVER, LESS_SERVED = "never paid out", "difference of shares paid out"
+WAITS, DEFAULTS, THRESHOLD = "difference of waits of those paid out", "defaults", "threshold"
 ANYBODY = "admitted, random applicants"
 SHARE = "applications to bank 1"
+SIGNED = "signed gap of admission rates"
 
 
 @ex.experiments.register("mafe-two-banks")
@@ -125,6 +128,15 @@ class TwoBanks(ex.ComparisonFigure):
             f"{bank}: {ANYBODY}": ex.means(anybody, f"{bank}_admission_rate") for bank in BANKS
         }
 
+    def checks(self, data: ex.Compared) -> list[ex.Check]:
+        """Check the claims, and which banks have the larger signed gap."""
+        signed = [data[""][label][SIGNED] for label in (SELFISH, COOPERATIVE)]
+        statement = (
+            "the groups' admission rates differ more with profit-minded banks than with cooperative"
+            " ones (signed gap)"
+        )
+        return [*super().checks(data), ex.Check.above(statement, ex.narrowing(*signed))]
+
     def tables(self, data: ex.Compared) -> list[ex.Table]:
         """Return the pool, and each bank."""
         columns = list(data[""][COOPERATIVE])
@@ -142,7 +154,9 @@ class TwoBanks(ex.ComparisonFigure):
                 (
                     of_pool,
                     "The pool, in held-out episodes: profit in thousand dollars, waits in months,"
-                    " relief as learned at the end.",
+                    " relief as learned at the end. The signed gap is the advantaged's rate minus"
+                    " that of the disadvantaged. “Never paid out” is a share of the ever"
+                    " approved.",
                 ),
                 (of_bank, "Each bank, with the applicants who chose it."),
             )
@@ -188,6 +202,9 @@ def _columns(runs: Sequence[ex.Run], ends: ex.Ends) -> ex.Columns:
         TOGETHER: mean("profit"),
         ADMITTED: mean("admission_rate"),
         **apart(GAP, "admission_disparity"),
+        SIGNED: ex.signed_gap(ends, "admission_disparity"),
+        NEVER: 1.0 - served(ends),
+        **apart(LESS_SERVED, "served_disparity"),
         **apart(WAITS, "wait_disparity"),
         DEFAULTS: mean("default_rate", -1.0),
         RELIEF: np.mean(list(relief.values()), axis=0),

@@ -21,8 +21,15 @@ MEMORIES = {
     "Full": "full",
     "Min": "min",
     "Past-discounted": "past-discounted:0.9",
+    "Last 4 steps": "recent:4",
     "Last 12 steps": "recent:12",
+    "Last 48 steps": "recent:48",
     "None": "",
+}
+# Title of a panel -> its memories.
+PANELS = {
+    "Kinds of memory": ("Full", "Min", "Past-discounted", "Last 12 steps", "None"),
+    "Lengths of windows": ("Full", "Last 4 steps", "Last 12 steps", "Last 48 steps", "None"),
 }
 LINES = {"Turns": "take_turns", "Random among those present": "random_present"}
 # Chosen by hand; the same exploration in all steps.
@@ -43,7 +50,7 @@ DIFFERENCE = "mean difference, most and fewest doughnuts"
 
 @ex.experiments.register("fairqcm-horizons")
 class FairqcmHorizons(ex.Experiment):
-    """DQN with five memories in shops that stay open for 40 to 1,000 steps."""
+    """DQN with seven memories in shops that stay open for 40 to 1,000 steps."""
 
     title = "Beyond FairQCM: how much memory is enough"
     source = "beyond Remembering to Be Fair; past-discounting after Kumar and Yeoh (2026)"
@@ -122,7 +129,8 @@ class FairqcmHorizons(ex.Experiment):
                 learned[label][-1],
                 "own prediction",
             )
-            for label in ("Min", "Past-discounted", "Last 12 steps")
+            for label in learned
+            if label not in ("Full", "None")
         ]
         checks.append(
             ex.Check.higher(
@@ -151,25 +159,28 @@ class FairqcmHorizons(ex.Experiment):
 
     @style.styled
     def _plot(self, data: PyTree) -> Figure:
-        names = list(data["lines"])
-        figure, axes = style.panels(1, 1, 2.6, legend_rows=style.legend_rows(list(MEMORIES)))
-        panel = axes[0]
-        looks = ex.looks_of(list(MEMORIES))
-        for label, values in data["learned"].items():
-            ex.curve(panel, data["horizons"], values.T, looks[label], label)
-        for place, name in enumerate(names):
-            panel.plot(
-                data["horizons"], data["lines"][name], label=name, **style.baseline_line(place)
-            )
-        panel.set_xscale("log")
-        panel.set_yscale("log")
-        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        panel.yaxis.set_major_formatter(lambda number, _: f"{number:,g}")
-        panel.set_xticks(data["horizons"], [f"{one:,}" for one in data["horizons"]])
-        panel.minorticks_off()
-        panel.set_xlabel("steps of an episode")
-        panel.set_ylabel("most minus fewest\ndoughnuts (mean)")
-        style.top_legend(figure, panel.get_legend_handles_labels()[0])
+        horizons, looks = data["horizons"], ex.looks_of(list(MEMORIES))
+        looks["None"] |= {"color": style.MUTED}
+        rows = style.legend_rows([*MEMORIES, *LINES])
+        figure, axes = style.panels(len(PANELS), 2, 2.8, legend_rows=rows, sharey=True)
+        handles: dict[str, Any] = {}
+        for panel, (title, memories) in zip(axes, PANELS.items(), strict=True):
+            for label in memories:
+                ex.curve(panel, horizons, data["learned"][label].T, looks[label], label)
+            for place, (name, values) in enumerate(data["lines"].items()):
+                panel.plot(horizons, values, label=name, **style.baseline_line(place))
+            panel.set_xscale("log")
+            panel.set_yscale("log")
+            panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            panel.yaxis.set_major_formatter(lambda number, _: f"{number:,g}")
+            panel.set_xticks(horizons, [f"{one:,}" for one in horizons])
+            panel.minorticks_off()
+            panel.set_xlabel("steps of an episode")
+            style.set_title(panel, title)
+            lines, labels = panel.get_legend_handles_labels()
+            handles |= dict(zip(labels, lines, strict=True))
+        axes[0].set_ylabel("most minus fewest\ndoughnuts (mean)")
+        style.top_legend(figure, list(handles.values()))
         return figure
 
 

@@ -3,6 +3,7 @@
     python benchmarks/calibration.py health          # print the table of the environment's card
     python benchmarks/calibration.py education --population 10000 --seeds 3
     python benchmarks/calibration.py education --policies    # extreme and other policies
+    python benchmarks/calibration.py loan --policies         # thresholds and relief for everybody
     python benchmarks/calibration.py loan --data     # compare with the data
     python benchmarks/calibration.py loan --caps     # the queue, with payout caps of .5% to 2%
     python benchmarks/calibration.py loan --learned  # train F-MACEM at half and at double
@@ -24,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from beside_data import BESIDE_DATA
-from loan_queue import caps
+from loan_queue import caps, lending_terms
 
 from fairgym.core import rollout
 from fairgym.core.batching import map_episodes
@@ -308,7 +309,7 @@ def main() -> None:
     for number in flags.numbers:
         if number not in (*OPEN[name], *ARGUMENTS.get(name, ())):
             parser.error(f"--numbers has {number!r}, which is not an open parameter of {name}")
-    choices = {"policies": OTHERS, "data": BESIDE_DATA, "caps": ("loan",)}
+    choices = {"policies": ("loan", *OTHERS), "data": BESIDE_DATA, "caps": ("loan",)}
     for option, names in choices.items():
         if getattr(flags, option) and name not in names:
             parser.error(f"--{option} takes: {', '.join(names)}")
@@ -318,6 +319,8 @@ def main() -> None:
         lines = caps(population, seeds)
     elif flags.data:
         lines = BESIDE_DATA[name](population)
+    elif flags.policies and name == "loan":
+        lines = lending_terms(population, seeds)
     elif flags.policies:
         lines = others(name, population, seeds)
     else:

@@ -53,6 +53,24 @@ def test_qualification_by_group_is_that_of_the_people(beside_data):
 
 
 @pytest.mark.full
+def test_a_bank_that_refuses_many_pays_out_sooner_than_one_that_takes_everybody(
+    loan_queue, monkeypatch
+):
+    """And the bank that takes everybody without relief goes bankrupt before it has paid all."""
+    monkeypatch.setattr(loan_queue, "LENDING_TERMS", ((0.0, 0.0), (0.85, 0.0)))
+    head, _, everybody, few = (
+        line.strip("| ").split(" | ") for line in loan_queue.lending_terms(500, 2)
+    )
+    assert len(head) == len(everybody) == len(few)
+    never, months = (
+        head.index(name) for name in ("never paid out", "half of waits end within (months)")
+    )
+    assert everybody[2].startswith("bankrupt after") and "bankrupt" not in few[2]
+    assert 0.0 == float(few[never]) < float(everybody[never]) < 1.0
+    assert float(few[months]) < 6.0 < float(everybody[months])
+
+
+@pytest.mark.full
 def test_a_cap_of_as_many_as_apply_leaves_no_queue(loan_queue, monkeypatch):
     """Waits, times, disparities and luck are then 0, and longer with half of the cap."""
     monkeypatch.setattr(loan_queue, "CAPS", (0.01, 0.02))

@@ -41,6 +41,17 @@ def test_a_gap_of_shares_is_at_most_all(env, made_up_evaluation):
     assert gap.mean == pytest.approx(0.8) and 0.0 < gap.low < 0.2 and gap.high == 1.0
 
 
+def test_gaps_of_few_seeds_stand_beside_the_widest(env, made_up_evaluation):
+    """Each towards the group that is worse off on average: here the first one."""
+    rates = [np.full((4, 2), 0.5) + [[-gap, 0.0]] * 4 for gap in (0.25, -0.125, 0.5)]
+    several = [made_up_evaluation(0.5, rates={"admission_disparity": one}) for one in rates]
+    (found,) = gaps_of(env, several)
+    assert found.widest_text.startswith("unclear, the advantaged by 20.8 points [")
+    assert found.widest_by_seed == "25.0, −12.5, 50.0"
+    (alone,) = gaps_of(env, several[:1])
+    assert alone.widest_by_seed == ""
+
+
 def test_rounding_is_no_gap(env, made_up_evaluation):
     rates = np.full((4, 2), 0.5) + [[0.0, 1e-8]] * 4
     found, gap = told(made_up_evaluation, env, rates)

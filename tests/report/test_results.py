@@ -9,7 +9,7 @@ from fairgym.report.verdicts import gap_sentence
 from fairgym.results import estimates
 from fairgym.results.estimates import Result
 from fairgym.results.labels import metric_label, metric_labels, rate_title
-from fairgym.results.numbers import interval
+from fairgym.results.numbers import few_seeds_text, interval
 
 # ---------------------------------------------------------------- grouping
 
@@ -103,6 +103,19 @@ def test_seeds_that_agree_leave_the_luck_of_episodes():
     alone = estimates.estimate([episodes])
     assert (found.mean, found.low, found.high) == (alone.mean, alone.low, alone.high)
     assert interval(found) == "1,200 [909, 1,491]"
+
+
+def test_values_of_few_seeds_are_known():
+    """Means over the episodes in which the value is defined, in the unit of the estimate."""
+    two = estimates.estimate([np.array([0.1, 0.3]), np.array([0.5, np.nan])])
+    assert two.mean == pytest.approx(0.35) and two.seeds == pytest.approx((0.2, 0.5))
+    assert few_seeds_text(two.seeds, "share") == "20.0, 50.0"
+    assert two.times(-10.0).seeds == pytest.approx((-2.0, -5.0))
+    assert two.within(0.0, 0.4).seeds == two.seeds
+    assert estimates.estimate([np.array([0.1, 0.3])]).seeds == ()
+    assert few_seeds_text([0.1, 0.2, np.nan]) == "0.10, 0.20, undefined"
+    for others in ([0.2], [0.1, 0.2, 0.3, 0.4], [0.2, 0.2], [np.nan, np.nan]):
+        assert few_seeds_text(others) == ""
 
 
 def test_policies_differ_by_their_episodes_not_by_their_brackets(env, made_up_evaluation):

@@ -185,6 +185,14 @@ def test_intervals_of_rates_end_at_0_and_1(country):
     ]
 
 
+def test_groups_have_the_values_of_few_seeds(country):
+    seeds = tuple(measured(country, [ill, 0.2, 0.3, 0.4]) for ill in (0.1, 0.5))
+    rows = cells_of(tables.group_table({"a": Result("a", True, seeds)}, country))
+    (row,) = (cells for cells in rows if cells[0].startswith("Illness rate"))
+    assert row[2].startswith("30.0 [") and row[2].endswith("]|by seed 10.0, 50.0")
+    assert "by seed" not in row[3], "equal values"
+
+
 def test_the_groups_of_a_real_evaluation(seeds):
     run = load(seeds / "seed-0")
     env = run.env

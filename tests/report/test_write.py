@@ -195,6 +195,16 @@ def test_who_is_served_stands_before_how_long_they_wait(env, made_up_result):
     assert own == ["objective", *env.metrics], "the environment's order stays"
 
 
+def test_values_of_few_seeds_stand_beside_their_interval(env, made_up_evaluation):
+    def cell(*values: float) -> str:
+        result = Result("mine", True, tuple(made_up_evaluation(-value) for value in values))
+        _, _, row = result_table([result], env).partition('<th scope="row">Default rate')
+        return row.partition("</tr>")[0]
+
+    assert re.search(r"35\.0 <span.*\].*<small>by seed 30\.0, 40\.0</small>", cell(0.3, 0.4))
+    assert "by seed" not in cell(0.3) and "by seed" not in cell(0.1, 0.2, 0.3, 0.4)
+
+
 def best_of(results: list[Result], env: Any, title: str) -> list[str]:
     """Bold cells of the row of a metric."""
     rows = {r.partition("<")[0]: r for r in result_table(results, env).split('<th scope="row">')}

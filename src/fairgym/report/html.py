@@ -24,6 +24,7 @@ from fairgym.report.tables import gap_section, partition_section
 from fairgym.report.template import (
     PAGE,
     bullets,
+    by_seed,
     csv_link,
     escaped,
     estimate_cell,
@@ -41,7 +42,7 @@ from fairgym.results.labels import (
     title,
     words,
 )
-from fairgym.results.numbers import interval, number, people_unit
+from fairgym.results.numbers import few_seeds_text, interval, number, people_unit
 
 MOST_FINDINGS = 6  # that stand first
 MOST_ROWS = 40  # of a figure's numbers, in a table beside it
@@ -225,6 +226,7 @@ def _result_row(metric: MetricLabel, results: Sequence[Result], partial: bool) -
         cell = estimate_cell(interval(value, metric.unit))
         if i in leading:
             cell = f'<span class="best">{cell}</span>'
+        cell += by_seed(few_seeds_text(value.seeds, metric.unit))
         if 0 < value.undefined < value.episodes:
             cell += f"<small>undefined in {value.undefined} of {value.episodes}</small>"
         cells.append(cell)

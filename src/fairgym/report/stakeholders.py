@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fairgym.core import Environment
-from fairgym.report.template import escaped, estimate_cell, noted, table, wrapped
+from fairgym.report.template import escaped, estimated, noted, table, wrapped
 from fairgym.results.estimates import Result, courses_of, wait_courses, waits_of
 from fairgym.results.labels import capital, listed, scheme_title, words
-from fairgym.results.numbers import estimate, interval, limits_of, number_in
+from fairgym.results.numbers import estimate, limits_of, number_in
 from fairgym.statistics.survival import WaitCourse, common_end, left_after, quantile
 from fairgym.training.courses import StatusVector, few, status_vectors
 
@@ -57,7 +57,7 @@ def status_table(status: Mapping[str, Sequence[np.ndarray]], vector: StatusVecto
             for place in range(len(names))
         ]
         apart = estimate([np.ptp(last, axis=1) for last in seeds]).within(0.0, np.inf)
-        cells = [estimate_cell(interval(value)) for value in (*values, apart)]
+        cells = [estimated(value) for value in (*values, apart)]
         rows.append([wrapped(policy), *cells])
     return table(["", *map(escaped, names), "range"], rows, "results groups")
 
@@ -95,7 +95,7 @@ def wait_section(results: Mapping[str, Result], env: Environment, stage: str) ->
             ends = [course[np.arange(e.episodes), e.lengths] for course, e in pairs]
             parts = range(len(env.spec.groups) + 1)
             values = [estimate([end[:, part] for end in ends]).within(*limits) for part in parts]
-            cells = [estimate_cell(interval(value, column)) for value in values]
+            cells = [estimated(value, column) for value in values]
             rows.append([None if i else heading, wrapped(name), *cells])
     names = [escaped(words(group)) for group in env.spec.groups]
     head = ["", "policy", *names, "everybody"]

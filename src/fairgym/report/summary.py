@@ -42,9 +42,10 @@ _SCHEME = (
 )
 _INTERVALS = (
     "[a, b] is a 95% confidence interval (CI). It covers chance in the episodes, and in training"
-    " where there are several seeds. Policies are compared episode by episode: two differ clearly"
-    " when the 95% confidence interval of their mean paired difference excludes 0. This can be so"
-    " even where their own intervals overlap."
+    " where there are several seeds. An interval over two or three seeds says little, so tables"
+    " show the mean of each of them, too. Policies are compared episode by episode: two differ"
+    " clearly when the 95% confidence interval of their mean paired difference excludes 0. This can"
+    " be so even where their own intervals overlap."
 )
 
 

@@ -6,7 +6,15 @@ import numpy as np
 
 from fairgym.core import Environment
 from fairgym.report.measured import Measured
-from fairgym.report.template import escaped, estimate_cell, noted, table, wrapped
+from fairgym.report.template import (
+    by_seed,
+    escaped,
+    estimate_cell,
+    estimated,
+    noted,
+    table,
+    wrapped,
+)
 from fairgym.results.estimates import Result, group_rates_of
 from fairgym.results.gaps import gaps_of
 from fairgym.results.labels import (
@@ -22,7 +30,6 @@ from fairgym.results.labels import (
 from fairgym.results.numbers import (
     Estimate,
     estimate,
-    interval,
     limits_of,
     number_in,
     people_unit,
@@ -103,9 +110,8 @@ def group_table(results: Mapping[str, Result], env: Environment, axis: str = "")
             else:
                 rates, apart = group_rates_of(result, metric.rate, parts), result.estimate(shown)
             cells = [value.within(*limits) for value in rates]
-            numbers = [interval(value, unit) for value in (*cells, apart.within(*shown.limits))]
-            policy = wrapped(name)
-            rows.append([None if i else heading, policy, *map(estimate_cell, numbers)])
+            numbers = [estimated(value, unit) for value in (*cells, apart.within(*shown.limits))]
+            rows.append([None if i else heading, wrapped(name), *numbers])
     measure = "gap" if len(parts) == 2 else "standard deviation"
     names = [escaped(name) for name in few(np.zeros(len(parts)), parts)[1]]
     head = ["", "policy", *names, f"disparity<small>{measure}</small>"]
@@ -211,13 +217,13 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
             if null is not None and np.isfinite(null.value):
                 beside = (null.value, null.mean, null.bound)
                 cells = [number_in(float(shown.shown(x)), shown.unit) for x in beside]
-            label = wrapped(policy)
             rate = gaps[policy].get(name)
             behind = ["", ""]
             if rate is not None:
-                behind = [rate.widest_text, rate.test_text.removeprefix("p = ")]
-            own = [] if partition else [estimate_cell(behind[0]), behind[1]]
-            rows.append([None if i else heading, label, *own, *cells])
+                gap = estimate_cell(rate.widest_text) + by_seed(rate.widest_by_seed)
+                behind = [gap, rate.test_text.removeprefix("p = ")]
+            own = [] if partition else behind
+            rows.append([None if i else heading, wrapped(policy), *own, *cells])
     if not rows:
         return ""
     permuted = words(partition) if partition else f"{env.spec.group_word}s"
@@ -225,6 +231,8 @@ def null_table(results: Mapping[str, Result], env: Environment, partition: str =
         "Worse off: the group with the worse mean rate over the episodes, with the gap and its 95%"
         " interval. "
     )
+    if any(rate.widest_by_seed for several in gaps.values() for rate in several.values()):
+        signed += "By seed: this gap with each seed, negative where the other group is worse off. "
     chance = "p: p-value of the permutation test of the gap. "
     if any(len(result.evaluations) > 1 for result in results.values()):
         chance = f"{chance[:-2]}, for these seeds only; intervals also cover chance in training. "

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
+from fairgym.results.numbers import Estimate, few_seeds_text, interval
 from fairgym.results.table import csv_text
 
 PAGE = """<!doctype html>
@@ -217,6 +218,16 @@ def wrapped(name: str) -> str:
 def noted(text: str) -> str:
     """Return a note below a table."""
     return f'<p class="note">{escaped(text)}</p>'
+
+
+def estimated(value: Estimate, unit: str = "") -> str:
+    """Return an estimate as a cell, with the means of two or three seeds in small print."""
+    return estimate_cell(interval(value, unit)) + by_seed(few_seeds_text(value.seeds, unit))
+
+
+def by_seed(text: str) -> str:
+    """Return the values of seeds as small print; "" for none."""
+    return f"<small>by seed {text}</small>" if text else ""
 
 
 def estimate_cell(text: str) -> str:

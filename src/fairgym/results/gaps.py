@@ -11,11 +11,13 @@ from fairgym.fairness import Rate
 from fairgym.results.labels import display_order, rate_parts, rate_title, those
 from fairgym.results.numbers import (
     Estimate,
+    few_seeds_text,
     in_plain_unit,
     interval,
     limits_of,
     number,
     rounded_away,
+    seed_means,
 )
 from fairgym.statistics.gaps import Gap, GapTest, gap_differences, gap_test, systematic_gaps
 from fairgym.training.evaluation import Evaluation
@@ -80,7 +82,7 @@ class RateGaps:
         """
         if pair.gap.mean == pair.gap.low == pair.gap.high == 0.0:
             return "nobody"
-        size = pair.gap if pair.gap.mean >= 0.0 else pair.gap.times(-1.0)
+        size = _size(pair.gap)
         told = interval(size, self.unit, behind=" points" if self.unit == "share" else "")
         behind = f"{those(self.worse_off(pair))} by {told}"
         if pair.gap.clear:
@@ -95,6 +97,14 @@ class RateGaps:
             return self.text(pair)
         other = next(name for name in pair.names if name != self.worse_off(pair))
         return f"{self.text(pair)}, against {those(other)}"
+
+    @property
+    def widest_by_seed(self) -> str:
+        """Each seed's gap of that pair, if there are two or three seeds; else "".
+
+        It is negative where the other group of the pair is worse off.
+        """
+        return few_seeds_text(_size(self.widest.gap).seeds, self.unit)
 
     @property
     def test_text(self) -> str:
@@ -137,7 +147,7 @@ def gaps_of(
         pairs = tuple(
             PairGap(
                 (parts[gap.first], parts[gap.second]),
-                _estimate(gap, factor, largest, high - low),
+                _estimate(gap, factor, largest, high - low, _by_seed(rates, gap)),
                 None if change is None else _estimate(change, factor, largest, 2.0 * (high - low)),
             )
             for gap, change in zip(gaps, changes, strict=True)
@@ -159,7 +169,19 @@ def compared_rates(env: Environment) -> Mapping[str, Rate]:
     return {name: rate for rate, name in found.items()}
 
 
-def _estimate(gap: Gap, factor: float, largest: float, most: float) -> Estimate:
+def _size(gap: Estimate) -> Estimate:
+    """Return a gap with the sign that its mean is not below 0."""
+    return gap.times(-1.0) if gap.mean < 0.0 else gap
+
+
+def _by_seed(rates: Sequence[np.ndarray], gap: Gap) -> tuple[float, ...]:
+    """Return the gap of each of several seeds, in the unit of the rates."""
+    return seed_means([one[..., gap.first] - one[..., gap.second] for one in rates])
+
+
+def _estimate(
+    gap: Gap, factor: float, largest: float, most: float, seeds: tuple[float, ...] = ()
+) -> Estimate:
     """Return a gap in plain units within its range, 0 if it is rounding of such rates."""
-    found = rounded_away(Estimate(gap.mean, gap.low, gap.high), largest)
+    found = rounded_away(Estimate(gap.mean, gap.low, gap.high, seeds=seeds), largest)
     return found.times(factor).within(-most, most)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairgym.statistics.intervals import crossed_interval
+from fairgym.statistics.intervals import FEW_SEEDS, Numbers, crossed_interval, mean_interval
 
 NO_DIFFERENCE, NOT_CLEAR = "no difference", "unclear"
 # Share of the values below which a difference counts as rounding.
@@ -25,6 +25,7 @@ class Estimate:
         high: Upper limit of the interval.
         undefined: Number of episodes in which the value is 0/0.
         episodes: Number of all episodes.
+        seeds: Mean of each seed if there are several; else empty.
     """
 
     mean: float
@@ -32,6 +33,7 @@ class Estimate:
     high: float
     undefined: int = 0
     episodes: int = 0
+    seeds: tuple[float, ...] = ()
 
     def within(self, low: float, high: float) -> "Estimate":
         """Return the estimate with its interval limited to a range, if the mean is in it."""
@@ -45,7 +47,8 @@ class Estimate:
         """Return the estimate multiplied by a factor."""
         mean, low, high = (0.0 + factor * x for x in (self.mean, self.low, self.high))
         low, high = (low, high) if factor >= 0.0 else (high, low)
-        return dataclasses.replace(self, mean=mean, low=low, high=high)
+        seeds = tuple(0.0 + factor * x for x in self.seeds)
+        return dataclasses.replace(self, mean=mean, low=low, high=high, seeds=seeds)
 
     @property
     def clear(self) -> bool:
@@ -56,7 +59,13 @@ class Estimate:
 def estimate(values: Sequence[np.ndarray]) -> Estimate:
     """Return mean and interval of per-episode values, one array per seed; NaN where undefined."""
     undefined = sum(int(np.isnan(v).sum()) for v in values)
-    return Estimate(*crossed_interval(values), undefined, sum(v.size for v in values))
+    episodes = sum(v.size for v in values)
+    return Estimate(*crossed_interval(values), undefined, episodes, seed_means(values))
+
+
+def seed_means(values: Sequence[np.ndarray]) -> tuple[float, ...]:
+    """Return the mean of each seed over the episodes in which it is defined; none for one seed."""
+    return tuple(mean_interval(v[np.isfinite(v)])[0] for v in values) if len(values) > 1 else ()
 
 
 def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
@@ -181,6 +190,21 @@ def told(value: Estimate, unit: str, points: bool = False) -> str:
 def number_in(value: float, unit: str) -> str:
     """Return a number for people without its unit: a share in per cent."""
     return number(value * people_unit(unit)[1])
+
+
+def few_seeds_text(values: Numbers, unit: str = "") -> str:
+    """Return the values of two or three seeds, over which an interval says little: "0.38, 0.41".
+
+    "" for other numbers of seeds, and where all values are equal or undefined.
+
+    Args:
+        values: A value per seed.
+        unit: Unit of the values.
+    """
+    several = np.asarray(values, np.float64).reshape(-1)
+    if not 2 <= several.size <= FEW_SEEDS or np.isnan(several).all() or np.ptp(several) == 0.0:
+        return ""
+    return ", ".join(number_in(value, unit) for value in several)
 
 
 def number_told(value: float, unit: str) -> str:

@@ -194,20 +194,61 @@ def test_in_claims_an_ended_episode_counts_as_the_reference():
     assert check.estimate == pytest.approx(expected)
 
 
-def test_claims_are_paired_differences_over_seeds(tmp_path):
-    task = task_of("loan-300-v0")
-    rows, rng = [], np.random.default_rng(0)
-    values = {name: rng.uniform(0.0, 0.4, (2, SEEDS)) for name in ("f-macem", "f-mappo")}
-    for name, (reward, unfair) in values.items():
-        for seed in range(SEEDS):
-            rows.append(paced.row(task, name, "frontier", "0.5", seed, reward[seed], unfair[seed]))
-    results = Results.of(rows, [task], [learner_of(name) for name in values])
-    ((claim, name, n, check),) = claims_of(results)
-    ours, theirs = (values[name][0] - values[name][1] for name in ("f-macem", "f-mappo"))
-    test = stats.ttest_rel(ours, theirs)
-    assert check.estimate == pytest.approx(np.mean(ours - theirs))
-    assert (check.low, check.high) == pytest.approx(tuple(test.confidence_interval()))
-    assert n == 5 and name == task.name and "F-MACEM has more reward" in claim
+def claimed(name, rows, learners):
+    """Claims about these learners in a task, by the first words of each."""
+    results = Results.of(rows, [task_of(name)], [learner_of(one) for one in learners])
+    return {one.claim.split(" (")[0]: one for one in claims_of(results)}
+
+
+def test_claims_compare_independent_seeds():
+    """Welch's interval by scipy, with other numbers of seeds."""
+    task, rng = task_of("loan-300-v0"), np.random.default_rng(0)
+    names = ("f-macem", "f-mappo", "elbert-po", "a-ppo")
+    values = {name: rng.uniform(0.0, 0.4, (2, SEEDS)) for name in names}
+    values["f-macem"] = values["f-macem"][:, :3]
+    levels = dict(zip(names, ("0.5", "0.5", "1", "1"), strict=True))
+    rows = [
+        paced.row(task, name, "frontier", levels[name], seed, x, y)
+        for name, own in values.items()
+        for seed, (x, y) in enumerate(own.T)
+    ]
+    found = claimed(task.name, rows, names)
+    assert all(one.task == task.name for one in found.values())
+    macem, mappo, elbert, a_ppo = values.values()
+    for claim, a, b, n in (
+        (
+            "F-MACEM has more reward minus unfairness than F-MAPPO",
+            macem[0] - macem[1],
+            mappo[0] - mappo[1],
+            3,
+        ),
+        ("ELBERT-PO has less unfairness than A-PPO", a_ppo[1], elbert[1], 5),
+        ("ELBERT-PO has no less reward than A-PPO", elbert[0], a_ppo[0], 5),
+    ):
+        check, test = found[claim].check, stats.ttest_ind(a, b, equal_var=False)
+        assert check.estimate == pytest.approx(np.mean(a) - np.mean(b)) and found[claim].n == n
+        assert (check.low, check.high) == pytest.approx(tuple(test.confidence_interval()))
+    tenth = found["ELBERT-PO has no less reward than A-PPO"].check
+    assert tenth.lowest == pytest.approx(-0.05) and "; margin 0.05" in tenth.detail
+
+
+@pytest.mark.parametrize(("setting", "limit"), [({}, 0.1), ({"cost_limit": 0.07}, 0.07)])
+def test_cpo_keeps_its_limit_in_a_task_or_not(setting, limit):
+    """The limit is that of the chosen setting; an episode that terminates has unfairness .4."""
+    task = task_of("bank-loans-v0")
+    unfair = [0.02, 0.03, 0.025, 0.02, 0.01]
+    rows = [
+        paced.row(task, "cpo", "frontier", "1", seed, 0.1, one, settings=json.dumps(setting))
+        for seed, one in enumerate(unfair)
+    ]
+    (found,) = claimed(task.name, rows, ["cpo"]).values()
+    assert found.claim.startswith("CPO keeps its limit") and found.check.outcome == "holds"
+    assert found.check.estimate == pytest.approx(limit - np.mean(unfair))
+    for row in rows:
+        row["terminated"] = "1.0"
+    (found,) = claimed(task.name, rows, ["cpo"]).values()
+    assert found.check.outcome == "contradicted"
+    assert found.check.estimate == pytest.approx(limit - 0.4)
 
 
 def test_the_table_and_the_page_need_no_training(task, results, monkeypatch, capsys):

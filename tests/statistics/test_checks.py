@@ -128,6 +128,7 @@ def test_checks_are_made_of_means_over_seeds():
     assert Check.greater("", [0.5, 0.4], [1.0, 1.1, 0.9]).outcome == AGAINST
     low = Check.greater("", [0.95, 0.96, 0.94], [1.0, 1.01, 0.99], margin=0.1)
     assert low.outcome == HOLDS and low.high < 0.0
+    assert low.detail.endswith("; margin 0.1") and "margin" not in apart.detail
     assert Check.alike("", [1.0, 1.1, 0.9], [1.05, 1.0, 0.95], 0.3).outcome == HOLDS
     assert Check.alike("", [1.0, 1.1, 0.9], [1.05, 1.0, 0.95], 0.05).outcome == OPEN
     assert Check.alike("", [1.0, 1.1, 0.9], [2.0, 2.1, 1.9], 0.3).outcome == AGAINST

@@ -1,5 +1,6 @@
 """Published claims about learners, checked on the tasks after equal tuning."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -9,11 +10,12 @@ from fairgym.benchmark.scores import Point, Results
 from fairgym.benchmark.task import Task
 from fairgym.statistics.checks import Check
 
-MACEM, ELBERT, A_PPO, F_PPO, PPO = "f-macem", "elbert-po", "a-ppo", "f-ppo", "ppo"
+MACEM, ELBERT, A_PPO, F_PPO, PPO, CPO = "f-macem", "elbert-po", "a-ppo", "f-ppo", "ppo", "cpo"
 OTHERS = {"f-mappo": "F-MAPPO", "f-maddpg": "F-MADDPG"}  # MAFE's baselines
 KEPT = 0.1  # share of the box that counts as little reward
 # Tasks whose unfairness is F-PPO's measure of short-term fairness, which its paper has results on
 SHORT_TERM = ("bank-loans-v0", "epidemic-v0")
+REWARD, UNFAIRNESS, BOTH = (1.0, 0.0), (0.0, 1.0), (1.0, -1.0)  # weights
 
 
 class Checked(NamedTuple):
@@ -22,9 +24,8 @@ class Checked(NamedTuple):
     Attributes:
         claim: The claim, without the task.
         task: Name of the task.
-        n: Number of seeds.
-        check: Its check. The estimate is the mean over seeds of what the claim says is above 0,
-            with its t interval.
+        n: Number of seeds, of the learner with fewer.
+        check: Its check. The estimate is what the claim says is above 0, or above minus a margin.
     """
 
     claim: str
@@ -36,11 +37,11 @@ class Checked(NamedTuple):
 def claims_of(results: Results) -> list[Checked]:
     """Return the claims in all tasks in which the learners have results at their middle level.
 
-    Learners are compared by paired differences over seeds, which share their episodes. An episode
-    that terminates counts as the reference.
+    Seeds of different learners are independent samples. An episode that terminates counts as the
+    reference.
     """
     parts: Sequence[Callable[[Results, Task], Iterator[Checked | None]]]
-    parts = (_macem, _elbert, _f_ppo)
+    parts = (_macem, _elbert, _f_ppo, _cpo)
     found = [one for part in parts for task in results.tasks for one in part(results, task)]
     known = [one for one in found if one is not None]
     order = list(dict.fromkeys(one.claim for one in known))
@@ -52,53 +53,76 @@ def _macem(results: Results, task: Task) -> Iterator[Checked | None]:
     if task.suite == "institutions":
         for name, title in OTHERS.items():
             claim = f"F-MACEM has more reward minus unfairness than {title} (MAFE, appendix D.6)"
-            yield _higher(results, task, claim, MACEM, name, (1.0, -1.0))
+            yield _higher(results, task, claim, (MACEM, name), BOTH)
 
 
 def _elbert(results: Results, task: Task) -> Iterator[Checked | None]:
     """ELBERT-PO has less bias than A-PPO, at no less reward (Xu et al. 2024)."""
     less = "ELBERT-PO has less unfairness than A-PPO (Xu et al. 2024)"
-    yield _higher(results, task, less, ELBERT, A_PPO, (0.0, -1.0))
-    more = (
-        "ELBERT-PO loses less reward against A-PPO than a tenth of the box (Xu et al. 2024; what is"
-        " left of the tenth)"
-    )
+    yield _higher(results, task, less, (A_PPO, ELBERT), UNFAIRNESS)
+    more = "ELBERT-PO has no less reward than A-PPO (Xu et al. 2024; margin: a tenth of the box)"
     margin = KEPT * (task.ideal[0] - task.reference[0])
-    yield _higher(results, task, more, ELBERT, A_PPO, (1.0, 0.0), margin)
+    yield _higher(results, task, more, (ELBERT, A_PPO), REWARD, margin)
 
 
 def _f_ppo(results: Results, task: Task) -> Iterator[Checked | None]:
     """F-PPO is fairer than PPO in the short term (Hu et al. 2023)."""
     if task.name in SHORT_TERM:
         claim = "F-PPO has less short-term unfairness than PPO (Hu et al. 2023)"
-        yield _higher(results, task, claim, F_PPO, PPO, (0.0, -1.0))
+        yield _higher(results, task, claim, (PPO, F_PPO), UNFAIRNESS)
+
+
+def _cpo(results: Results, task: Task) -> Iterator[Checked | None]:
+    """CPO keeps its bound (Achiam et al. 2017)."""
+    point = _middle(results, task, CPO)
+    if point is not None:
+        claim = (
+            "CPO keeps its limit (Achiam et al. 2017; here on the unfairness of a whole episode, in"
+            " training on the mean over steps of that so far, in bank loans of the last 300 steps)"
+        )
+        left = _limit(results, task, point) - point.counted @ np.array(UNFAIRNESS)
+        yield Checked(claim, task.name, left.size, Check.above(claim, left))
+
+
+def _limit(results: Results, task: Task, point: Point) -> float:
+    """Return CPO's limit at its middle level with the chosen setting."""
+    (learner,) = (one for one in results.learners if one.name == CPO)
+    setting = json.loads(point.rows[0]["settings"])
+    return float(learner.hyperparameters(task, setting, learner.middle)["cost_limit"])
 
 
 def _higher(
     results: Results,
     task: Task,
     claim: str,
-    ours: str,
-    theirs: str,
-    signs: tuple[float, float],
+    learners: tuple[str, str],
+    weights: tuple[float, float],
     margin: float = 0.0,
 ) -> Checked | None:
-    """Return the check of a sum of reward and unfairness with signs, at the middle levels.
+    """Return the check that the first of two learners has more of a weighted sum.
 
-    None without common seeds.
+    Args:
+        results: The results.
+        task: The task.
+        claim: The claim in words.
+        learners: Names of both; their points are those of their middle levels.
+        weights: Weights of reward and unfairness.
+        margin: How much less the first may have.
+
+    Returns:
+        None if one of the learners has no results in the task.
     """
-    cells = [results.cells.get((task.name, name)) for name in (ours, theirs)]
-    middles = [cell.middle for cell in cells if cell is not None and cell.middle is not None]
-    if len(middles) < 2:
+    points = [_middle(results, task, name) for name in learners]
+    a, b = (None if one is None else one.counted @ np.array(weights) for one in points)
+    if a is None or b is None:
         return None
-    first, second = (_by_seed(point, signs) for point in middles)
-    seeds = [seed for seed in first if seed in second]
-    if not seeds:
-        return None
-    a, b = (np.array([one[seed] for seed in seeds]) for one in (first, second))
-    return Checked(claim, task.name, len(seeds), Check.higher(claim, a + margin, b))
+    titles = {one.name: one.title for one in results.learners}
+    first, second = (titles[name] for name in learners)
+    check = Check.greater(claim, a, b, margin=margin, names=(first, second))
+    return Checked(claim, task.name, min(a.size, b.size), check)
 
 
-def _by_seed(point: Point, signs: tuple[float, float]) -> dict[str, float]:
-    values = point.counted @ np.array(signs)
-    return {row["seed"]: float(x) for row, x in zip(point.rows, values, strict=True)}
+def _middle(results: Results, task: Task, name: str) -> Point | None:
+    """Return the point of a learner at its middle level; None without results."""
+    cell = results.cells.get((task.name, name))
+    return None if cell is None else cell.middle

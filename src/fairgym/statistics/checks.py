@@ -115,7 +115,8 @@ class Check:
         """
         test = welch_test(a, b)
         found = (test.difference, test.low, test.high)
-        detail = "; ".join([f"p = {test.p:.3g}", *_of_sides(names, (a, b))])
+        limit = [f"margin {margin:.3g}"] if margin else []
+        detail = "; ".join([f"p = {test.p:.3g}", *limit, *_of_sides(names, (a, b))])
         return cls(statement, *found, lowest=-margin, kind=kind, detail=detail)
 
     @classmethod

@@ -18,11 +18,12 @@ SHORT, LONG, REWARD = "short-term unfairness", "long-term unfairness", "reward"
 CRITERION = (
     "Seeds of different learners are independent. Estimates are means over seeds; a comparison of"
     " two learners has Welch's t interval of the difference and the p-value of his test. A claim"
-    " that two are alike is an equivalence test with the margin in the test's column. A comparison"
-    " of one learner with a limit has Student's t interval. A comparison of two times of one"
-    " learner has that of the paired difference, and p from a sign-flip test. Where the seeds of"
-    " a learner have two outcomes, the test says how many have each; the interval of a comparison"
-    " with a limit, or of two times, is then the exact one of that share."
+    " that two are alike is an equivalence test; its margin, and that of a claim of no less, stands"
+    " in the test's column. A comparison of one learner with a limit has Student's t interval. A"
+    " comparison of two times of one learner has that of the paired difference, and p from a"
+    " sign-flip test. Where the seeds of a learner have two outcomes, the test says how many have"
+    " each; the interval of a comparison with a limit, or of two times, is then the exact one of"
+    " that share."
 )
 
 

@@ -18,9 +18,11 @@ from fairgym.policies import fixed_policies
 from fairgym.utils import make
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the residual
+MONTHS = (2, 6, 12, 24, 36)  # after the payout
+Loans = tuple[np.ndarray, np.ndarray, np.ndarray]  # decile, whether it defaulted, month of its end
 
 
-def first_loans(population: int, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def first_loans(population: int, share: float) -> Loans:
     """Simulate everybody's first loan, all granted at once and without relief, until it ends.
 
     Returns:
@@ -66,7 +68,8 @@ def loan_beside_data(population: int) -> list[str]:
     data: dict[str, Any] = load_population("loan").columns
     score = score_values(load_population("loan").scores["qualification"], data)
     rank = np.argsort(np.argsort(score)) * 10 // len(score)
-    found = {"data": (rank, data["defaulted"] == 1, data["months_to_default"])}
+    rows = (rank, data["defaulted"] == 1, data["months_to_default"])
+    found: dict[str, Loans] = {"data": rows}
     found |= {f"`residual_share` {s:g}": first_loans(population, s) for s in SHARES}
     deciles = " | ".join(str(n) for n in range(1, 11))
     lines = [f"| default by decile of the qualification score | {deciles} | all | median month |"]
@@ -75,7 +78,19 @@ def loan_beside_data(population: int) -> list[str]:
         cells = [f"{defaulted[decile == n].mean():.2f}" for n in range(10)]
         cells += [f"{defaulted.mean():.2f}", f"{np.median(month[defaulted]):.0f}"]
         lines.append(f"| {label} | {' | '.join(cells)} |")
-    return [*lines, "", *qualification_by_group(population, score)]
+    decile, defaulted, month = (column[data["term"] == 36] for column in rows)
+    timed = {"data": rows, "data, loans of 36 months": (decile, defaulted, month), **found}
+    return [*lines, "", *defaults_by_month(timed), "", *qualification_by_group(population, score)]
+
+
+def defaults_by_month(found: dict[str, Loans]) -> list[str]:
+    """Return Markdown lines: the share of all defaults that have happened by some months."""
+    lines = [f"| share of the defaults by month | {' | '.join(map(str, MONTHS))} |"]
+    lines.append("| --- " * (len(MONTHS) + 1) + "|")
+    for label, (_, defaulted, month) in found.items():
+        cells = [f"{(month[defaulted] <= limit).mean():.2f}" for limit in MONTHS]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return lines
 
 
 def qualification_by_group(population: int, score: np.ndarray) -> list[str]:

@@ -29,12 +29,18 @@ def test_borrowers_with_their_residuals_default_as_in_the_data(beside_data, monk
     """
     monkeypatch.setattr(beside_data, "SHARES", (0.0, 0.75))
     lines = beside_data.loan_beside_data(6_000)
-    data, usual, own = (
-        cells(lines, label) for label in ("data", "`residual_share` 0", "`residual_share` 0.75")
-    )
+    labels = ("data", "`residual_share` 0", "`residual_share` 0.75")
+    by_decile, rest = lines[: lines.index("")], lines[lines.index("") + 1 :]
+    data, usual, own = (cells(by_decile, label) for label in labels)
     assert np.abs(own - data)[:11].max() < 0.06
     assert usual[:4].min() > 0.95 and usual[8:10].max() < 0.02
     assert (data[11], own[11], usual[11]) == (17, 2, 2)
+    by_month = rest[: rest.index("")]
+    data, usual, own = (cells(by_month, label) for label in labels)
+    short = cells(by_month, "data, loans of 36 months")
+    assert all((np.diff(shares) >= 0.0).all() for shares in (data, short, usual, own))
+    assert (data <= short).all() and short[4] == 1.0
+    assert data[2] < 0.5 < data[3] and usual[0] > 0.7 and own[0] > 0.95
 
 
 def test_qualification_by_group_is_that_of_the_people(beside_data):

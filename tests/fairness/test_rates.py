@@ -9,11 +9,13 @@ import fairgym
 from fairgym.core import Components, FairgymError, component
 from fairgym.core.sums import CompensatedSum
 from fairgym.fairness import (
+    Counter,
     Full,
     Mean,
     RateSoFar,
     RelaxedParity,
     Scheme,
+    StakeholderFirst,
     component_rows,
     unfairness,
 )
@@ -107,7 +109,7 @@ def test_components_without_stakeholders_are_refused():
 
 
 def test_unfairness_over_time_and_overall():
-    """Definitions 4.10 and 4.11, and a filter that assesses the last step only."""
+    """Definitions 4.10 and 4.11."""
     rows = component_rows(LOG, ["asked", "granted"])
     scheme = Scheme.anytime(RATE, RelaxedParity())
     np.testing.assert_allclose(
@@ -115,7 +117,22 @@ def test_unfairness_over_time_and_overall():
     )
     np.testing.assert_allclose(scheme.overall_unfairness(rows), [-0.2, 0.2], atol=1e-6)
     np.testing.assert_allclose(scheme.overall_unfairness(rows, 1), [-0.2, 0.2], atol=1e-6)
-    later = Scheme.periodic(RATE, RelaxedParity(), 2)
-    np.testing.assert_allclose(later.overall_unfairness(rows), [0.0, 0.0], atol=1e-6)
     totals = Scheme.anytime(Full("granted"), RelaxedParity())
     np.testing.assert_allclose(totals.overall_unfairness(rows), [1.0 + 2.0, -3.0])
+
+
+def test_overall_unfairness_sums_over_all_steps_whatever_the_filter():
+    """By plain NumPy; a score sums over assessed steps only."""
+    amounts = np.random.default_rng(0).integers(0, 5, (7, 3))
+    log = {"step": np.repeat(np.arange(7), 3), "who": ["a", "b", "c"] * 7}
+    rows = component_rows(log | {"got": amounts.ravel()}, ["got"], time="step", stakeholder="who")
+    status = np.cumsum(amounts, axis=0)
+    each = status - status.mean(axis=1, keepdims=True)
+    by_stakeholder = Scheme(Full("got"), StakeholderFirst(), Counter(3))
+    for scheme in (Scheme.periodic(Full("got"), RelaxedParity(), 3), by_stakeholder):
+        for length in (None, 5):
+            expected = each[:length].sum(axis=0)
+            np.testing.assert_allclose(scheme.overall_unfairness(rows, length), expected, atol=1e-5)
+    assessed = each[[2, 5]].sum(axis=0)
+    score, _ = by_stakeholder.of_trace(rows)
+    assert float(score) == pytest.approx(-np.sum(assessed**2), rel=1e-5)

@@ -80,8 +80,9 @@ class TimepointFirst:
 class StakeholderFirst:
     """Minus the sum over stakeholders of their squared overall unfairness (section 4.2.1).
 
-    Overall unfairness to a stakeholder is the sum of `unfairness` over the assessments (definition
-    4.11). Unfairness to them now and in their favour later cancel out.
+    Overall unfairness to a stakeholder is the sum of `unfairness` over all steps (definition 4.11).
+    Here it is the sum over the assessments, as W_ex depends on no other steps. Unfairness to them
+    now and in their favour later cancel out.
     """
 
     def initial(self, stakeholders: int) -> dict[str, Array]:

@@ -256,7 +256,7 @@ class Scheme:
     ) -> Float[Array, " stakeholders"]:
         """Return the overall unfairness to each stakeholder (definition 4.11).
 
-        It is the sum of U_i - mean(U) over the assessments, whatever W_ex is. Below 0, a
+        It is the sum of U_i - mean(U) over all steps, whatever W_ex and B are. Below 0, a
         stakeholder is treated unfairly overall; unfairness now and favour later cancel out.
 
         Args:
@@ -266,8 +266,8 @@ class Scheme:
         Raises:
             FairgymError: As for `of_trace`.
         """
-        by_stakeholder = dataclasses.replace(self, extended=StakeholderFirst())
-        last = by_stakeholder.after(trace, _length(trace, length))
+        every_step = dataclasses.replace(self, extended=StakeholderFirst(), when=_EVERY_STEP)
+        last = every_step.after(trace, _length(trace, length))
         return StakeholderFirst().overall(last.extended)
 
     @functools.partial(jax.jit, static_argnums=0)

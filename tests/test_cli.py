@@ -24,7 +24,7 @@ from fairgym.config.settings import fields_of
 from fairgym.core import FairgymError
 from fairgym.policies import Constant, fixed_policies
 from fairgym.results.labels import metric_label
-from fairgym.results.numbers import Estimate, difference_text, interval
+from fairgym.results.numbers import Estimate, difference_text, interval, number_told
 from fairgym.results.quantities import Quantity
 from fairgym.results.rows import Row
 from fairgym.statistics.permuting import compared_by_group
@@ -884,6 +884,15 @@ def test_demo_starts_over_only_what_is_a_demo(monkeypatch, capsys, here):
     assert "relief, of which 50% is forgiven" in out
     lines = [line for line in out.splitlines() if "loan, f-macem: " not in line]
     assert len(lines) <= 25 and lines[-1] == "All tables: fairgym evaluate d --all"
+    ((comparison,),) = measured
+    ours, theirs = (
+        number_told(1.0 - float(np.mean(one.evaluations[0].metrics["served_rate"])), "share")
+        for one in comparison.policies
+        if one.name in ("learned policy", "published_fixed_policy")
+    )
+    told = f"the learned policy never pays out {ours}, the published fixed policy {theirs}."
+    assert f"Of those approved, {told}" in lines
+    assert out.index("never pays out") < out.index("Worse off")
     began = load("d").provenance
     (here / "d" / "summary.json").unlink()
     assert main(demo) == 0, "an unfinished one is continued"

@@ -1,10 +1,11 @@
 """`fairgym demo`: from nothing to a report with figures, in a few minutes."""
 
 import dataclasses
+import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairgym.cli.common import plain
 from fairgym.cli.output import ALL_HELP, line
@@ -12,8 +13,12 @@ from fairgym.cli.parsing import flag, parse
 from fairgym.core import FairgymError
 from fairgym.utils.files import require_path
 
+if TYPE_CHECKING:
+    from fairgym.training.comparison import Comparison
+
 EPOCHS, POPULATION, EPISODES = 40, 1000, 16
-LINES = 19  # of the comparison, without --all
+LINES = 20  # of the comparison, without --all
+FIXED = "published_fixed_policy"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,10 +88,31 @@ def demo(arguments: Sequence[str]) -> None:
     if flags.all:
         print_tables(shown_here)
     else:
-        print_summary(shown_here, lines=LINES)
+        print_summary(shown_here, lines=LINES, notes=_never_paid_out(comparison))
     print("Drawing the report ...", flush=True)
     page = write_report([out], episodes=EPISODES, seed=1, worlds=False, comparisons=[comparison])
     figures = plain(page.parent / "figures")
     print(f"report  {plain(page)} (open it in a browser; figures are in {figures})")
     if not flags.all:
         line(f"All tables: fairgym evaluate {shlex.quote(plain(out))} --all")
+
+
+def _never_paid_out(comparison: "Comparison") -> list[str]:
+    """Say how many of the people approved are never paid out; nothing if nobody is approved."""
+    from fairgym.results.estimates import Result
+    from fairgym.results.labels import metric_label
+    from fairgym.results.numbers import number_told
+
+    served = metric_label(comparison.run.env, "served_rate")
+    learned, *_ = comparison.learned
+    fixed = next(one for one in comparison.baselines if one.name == FIXED)
+    never = [
+        1.0 - Result(one.name, one.learned, one.evaluations).estimate(served).mean
+        for one in (learned, fixed)
+    ]
+    if not all(map(math.isfinite, never)):
+        return []
+    ours, theirs = (number_told(share, served.unit) for share in never)
+    return [
+        f"Of those approved, the learned policy never pays out {ours}, the {fixed.title} {theirs}."
+    ]

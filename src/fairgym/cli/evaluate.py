@@ -131,13 +131,16 @@ def _names(runs: Sequence[Run]) -> list[str]:
     return [f"{name} ({i + 1})" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
-def print_summary(comparison: Comparison, setting: str = "", lines: int = LINES) -> None:
+def print_summary(
+    comparison: Comparison, setting: str = "", lines: int = LINES, notes: Sequence[str] = ()
+) -> None:
     """Print the objective, failures, clear differences and clear gaps of one comparison.
 
     Args:
         comparison: Policies measured in one setting.
         setting: Difference of the setting from those of other comparisons.
         lines: Largest number of lines.
+        notes: Sentences between the table and who is worse off.
     """
     env, columns = comparison.run.env, _columns(comparison, MOST_POLICIES)
     rows, reference = _rows(comparison, columns), next(iter(columns))
@@ -152,8 +155,10 @@ def print_summary(comparison: Comparison, setting: str = "", lines: int = LINES)
     table = _policy_table(rows[0], columns, reference)
     line(heading)
     show(table, WIDTH)
-    line(caption)
-    taken = len(folded(heading)) + len(table.rows) + 4 + len(folded(caption))
+    below = (caption, *notes)
+    for text in below:
+        line(text)
+    taken = len(folded(heading)) + len(table.rows) + 4 + sum(len(folded(text)) for text in below)
     better = list(_better_lines(rows[2:], verdicts_of(rows, columns, reference, env)))
     behind = [
         fitting(f"  {name}: ", parts)

@@ -154,6 +154,9 @@ class RelaxedParity:
 
     For more than two groups it is minus the difference of the largest and the smallest sum.
 
+    With groups, statuses are rounded to float32 before they are summed by group. So equal totals of
+    tens of millions with different members can differ by a rounding error.
+
     Attributes:
         groups: Group of each stakeholder, numbered from 0; empty if each is its own group.
     """

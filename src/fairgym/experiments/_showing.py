@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.report import style
-from fairgym.results.numbers import number
+from fairgym.results.numbers import few_seeds_text, number
 from fairgym.statistics.intervals import (
     FEW_SEEDS,
     Numbers,
@@ -90,10 +90,8 @@ def cell(column: str, values: Numbers) -> str:
 
 def _few(values: Numbers) -> str:
     """Return the values of two or three seeds, unless they are equal."""
-    several = np.asarray(values, np.float64).reshape(-1)
-    if not 2 <= several.size <= FEW_SEEDS or np.ptp(several) == 0.0:
-        return ""
-    return f" ({', '.join(map(number, several))})"
+    several = few_seeds_text(values)
+    return f" ({several})" if several else ""
 
 
 def _estimate_text(estimate: float, low: float, high: float) -> str:

@@ -3,14 +3,18 @@
 `python benchmarks/calibration.py NAME --data` prints the tables.
 """
 
+from collections.abc import Collection
+from itertools import pairwise
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
-from fairgym.core import rollout
+from fairgym.core import Feature, rollout
 from fairgym.data import load_population
 from fairgym.data.bias import standardised_mean_difference
 from fairgym.data.fitting import score_values
@@ -63,7 +67,7 @@ def first_loans(population: int, share: float) -> Loans:
 def loan_beside_data(population: int) -> list[str]:
     """Return Markdown lines: defaults by decile of the score and by month, and score by group.
 
-    Each is shown as simulated and in the data.
+    Each is shown as simulated and in the data. The last lines are those of `hidden_group`.
     """
     data: dict[str, Any] = load_population("loan").columns
     score = score_values(load_population("loan").scores["qualification"], data)
@@ -80,7 +84,9 @@ def loan_beside_data(population: int) -> list[str]:
         lines.append(f"| {label} | {' | '.join(cells)} |")
     decile, defaulted, month = (column[data["term"] == 36] for column in rows)
     timed = {"data": rows, "data, loans of 36 months": (decile, defaulted, month), **found}
-    return [*lines, "", *defaults_by_month(timed), "", *qualification_by_group(population, score)]
+    by_group = qualification_by_group(population, score)
+    hidden = hidden_group("loan", population)
+    return [*lines, "", *defaults_by_month(timed), "", *by_group, "", *hidden]
 
 
 def defaults_by_month(found: dict[str, Loans]) -> list[str]:
@@ -115,7 +121,10 @@ def qualification_by_group(population: int, score: np.ndarray) -> list[str]:
 
 
 def education_beside_data(population: int) -> list[str]:
-    """Return Markdown lines: GPA by group, at the start and in the data, and graduation."""
+    """Return Markdown lines: GPA by group, at the start and in the data, and graduation.
+
+    The last lines are those of `hidden_group`.
+    """
     data: dict[str, Any] = load_population("education").columns
     env: Any = make("education", population=population)
     policies = fixed_policies(env, env.spec.baselines["plausible_fixed_policy"])
@@ -131,7 +140,53 @@ def education_beside_data(population: int) -> list[str]:
         rates = env.metrics["graduation_disparity"].rate.per_group(totals)
         shown = ", ".join(f"{float(rate):.3f}" for rate in rates)
         lines.append(f"| `residual_share` {share:g} | {gap:.2f} | {shown} |")
+    return [*lines, "", *hidden_group("education", population)]
+
+
+def hidden_group(name: str, population: int) -> list[str]:
+    """Return Markdown lines: how well the group can be told from what agents observe without it."""
+    env: Any = make(name, population=population)
+    observed = [f for agent in env.agents for f in env.observation_space(agent).features]
+    left = {f.name: f for f in observed if not f.tells_group}
+    sets: dict[str, Collection[Feature]] = {"AUC of the group, all other features": left.values()}
+    if "region" in left:
+        sets["without the region"] = [f for f in left.values() if "region" not in (f.name, f.of)]
+    lines = [f"| start of an episode | {' | '.join(sets)} |", "| --- " * (len(sets) + 1) + "|"]
+    for strength in (0.0, env.default_params.bias_strength):
+        params = env.default_params.replace(bias_strength=strength)
+        cells = [f"{group_auc(env, params, features):.2f}" for features in sets.values()]
+        lines.append(f"| `bias_strength` {strength:.3g} | {' | '.join(cells)} |")
     return lines
+
+
+def group_auc(env: Any, params: Any, features: Collection[Feature], episodes: int = 5) -> float:
+    """Return the area under the ROC curve of a logistic regression of the group on features.
+
+    It is fitted to the people at the start of an episode and evaluated on those of another one.
+    Codes enter as indicators of their values. The result is the mean over several episodes.
+    """
+
+    def start(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        state = initial_state(jax.random.key(seed), params)
+        people = people_of(state)
+        columns = []
+        for feature in features:
+            values = np.asarray(people[feature.name], np.float64)
+            coded = feature.unit == "code"
+            codes = np.arange(feature.low, feature.high + 1.0)
+            columns += [values == code for code in codes] if coded else [values]
+        return np.stack(columns, axis=1).astype(np.float64), np.asarray(state.group) == 1
+
+    initial_state, people_of = jax.jit(env.initial_state), jax.jit(env.people)
+    samples = [start(seed) for seed in range(episodes + 1)]
+    found = []
+    for (x, group), (other_x, other_group) in pairwise(samples):
+        scale = np.where(x.std(axis=0) > 0.0, x.std(axis=0), 1.0)
+        centre = x.mean(axis=0)
+        model = LogisticRegression(max_iter=1_000).fit((x - centre) / scale, group)
+        told = model.decision_function((other_x - centre) / scale)
+        found.append(roc_auc_score(other_group, told))
+    return float(np.mean(found))
 
 
 def health_beside_data(population: int) -> list[str]:

@@ -58,6 +58,20 @@ def test_qualification_by_group_is_that_of_the_people(beside_data):
     assert apart[2] > 2 * data[2]
 
 
+def test_a_group_is_told_from_itself_and_in_part_from_what_is_left(beside_data):
+    """The AUC is 1 with the group among the features, and near 0.5 with one that says little."""
+    env = beside_data.make("education", population=2_000)
+    features = {f.name: f for f in env.observation_space("university").features}
+    hidden = [f for f in features.values() if not f.tells_group]
+
+    def auc(features):
+        return beside_data.group_auc(env, env.default_params, features, episodes=2)
+
+    assert auc(features.values()) == pytest.approx(1.0, abs=1e-3)
+    assert auc([features["hours_per_week"]]) == pytest.approx(0.5, abs=0.1)
+    assert 0.58 < auc(hidden) < 0.78
+
+
 @pytest.mark.full
 def test_a_bank_that_refuses_many_pays_out_sooner_than_one_that_takes_everybody(
     loan_queue, monkeypatch

@@ -203,11 +203,12 @@ def multiples(
 
 
 def _along(axis: Axes, label: str) -> None:
-    """Label x; epochs are whole numbers."""
+    """Label x, with room between the numbers; epochs are whole numbers."""
     if label == "epoch":
         style.epoch_axis(axis)
     else:
         axis.set_xlabel(label)
+        axis.locator_params(axis="x", nbins=5)
 
 
 def looks_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:

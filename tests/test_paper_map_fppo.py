@@ -133,7 +133,8 @@ def test_policies_do_not_massage_unless_asked():
 def test_numbers_of_the_code_and_of_the_paper():
     defaults = algorithms.get("f-ppo")()
     assert defaults.closeness == "density" and LEAST_LEFT == 0.005
-    assert BANK_LOANS.f_ppo["delta"] == 0.05 and BANK_LOANS.f_ppo["regularise"] == 1.0
+    published = BANK_LOANS.authors.f_ppo
+    assert published["delta"] == 0.05 and published["regularise"] == 1.0
     assert ATTENTION.limit == 0.1
     epidemic = fairgym.make("epidemic")
     assert (epidemic.first_infected, epidemic.random_infected, epidemic.burn_in) == ((0,), 0, 1)
@@ -141,7 +142,8 @@ def test_numbers_of_the_code_and_of_the_paper():
     assert len(told) == 19 and all(len(row) == 3 for row in told.values())
     assert told["delta in bank loans"] == ["0.05", "0.005", "0.05"]
     assert told["CPO's limit in attention"][-1] == f"{ATTENTION.limit:g}"
-    weights = f"{ATTENTION.f_ppo['regularise']:g} and {ATTENTION.f_ppo['delta']:g}"
+    published = ATTENTION.authors.f_ppo
+    weights = f"{published['regularise']:g} and {published['delta']:g}"
     assert told["lambda and delta in attention"][1:] == [weights, weights]
     assert defaults.init_std == defaults.max_std == 1.0
     assert "at most 1: `max_std`" in told["standard deviation of the logits in attention"][-1]

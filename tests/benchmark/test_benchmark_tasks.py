@@ -152,8 +152,8 @@ def test_published_settings_are_those_of_the_experiments():
         # in attention the task's unfairness is another one than that of the paper
         own = {"short_term": "short_term", "long_term": "long_term_window", "window": 300}
         kept = own if system is ATTENTION else {}
-        assert published["f-ppo"] == {**kept, **system.f_ppo}
-        assert published["a-ppo"] == system.a_ppo
+        assert published["f-ppo"] == {**kept, **system.authors.f_ppo}
+        assert published["a-ppo"] == system.authors.a_ppo
         assert published["cpo"] == {"cost_limit": system.limit}
         assert learner_of("ppo-lagrangian").published[system.name] == published["cpo"]
         weight = learner_of("elbert-po").published[system.name]["bias_weight"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairgym.benchmark.authors import AUTHORS, LEARNERS
 from fairgym.benchmark.choice import chosen, score_of
 from fairgym.benchmark.learner import Learner, learner_names, learner_of
 from fairgym.benchmark.store import (
@@ -24,7 +25,7 @@ from fairgym.benchmark.tiers import FULL
 from fairgym.core import FairgymError
 from fairgym.statistics.intervals import mean_interval
 
-TUNED = "tuned"
+TUNED, OF_AUTHORS = "tuned", "authors"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,8 +65,7 @@ class Tuned:
     @property
     def preset(self) -> dict[str, Any]:
         """Hyperparameters that differ from the algorithm's defaults, those of the task too."""
-        found = self.learner.hyperparameters(self.task, self.setting, self.learner.middle)
-        return {name: list(x) if isinstance(x, tuple) else x for name, x in found.items()}
+        return _plain(self.learner.hyperparameters(self.task, self.setting, self.learner.middle))
 
 
 def tuned_of(rows: Sequence[Row], task: Task, learner: Learner) -> Tuned | None:
@@ -101,16 +101,19 @@ def preset_of(name: str, environment: str, algorithm: str) -> dict[str, Any]:
 
     Args:
         name: "tuned", those that beat the published ones in the plainest task of the environment;
-            or "tuned:TASK".
+            "tuned:TASK"; or "authors", those of F-PPO's authors.
         environment: Name of the environment.
         algorithm: Name of the algorithm.
 
     Raises:
         FairgymError: The name is unknown, or there are no such settings.
     """
+    if name == OF_AUTHORS:
+        return _of_authors(environment, algorithm)
     kind, colon, wanted = name.partition(":")
     if kind != TUNED or (colon and not wanted):
-        raise FairgymError(f"preset must be {TUNED}, or {TUNED}:TASK, got {name!r}")
+        known = f"{TUNED}, {TUNED}:TASK or {OF_AUTHORS}"
+        raise FairgymError(f"preset must be {known}, got {name!r}")
     tasks = [task_of(one) for one in ([wanted] if wanted else task_names())]
     if wanted and tasks[0].environment != environment:
         raise FairgymError(f"preset {name!r} is for {tasks[0].environment}, got {environment!r}")
@@ -127,6 +130,21 @@ def preset_of(name: str, environment: str, algorithm: str) -> dict[str, Any]:
             f" settings beat the published ones on held-out seeds{more}"
         )
     return found.preset
+
+
+def _of_authors(environment: str, algorithm: str) -> dict[str, Any]:
+    if environment not in AUTHORS or algorithm not in LEARNERS:
+        raise FairgymError(
+            f"preset {OF_AUTHORS!r} has settings of {', '.join(LEARNERS)} in {', '.join(AUTHORS)},"
+            f" got {algorithm} in {environment}"
+        )
+    own = AUTHORS[environment]
+    return _plain({**own.published(algorithm), **own.code(algorithm)})
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as a file has them."""
+    return {name: list(x) if isinstance(x, tuple) else x for name, x in settings.items()}
 
 
 def better_of(task: Task, algorithm: str) -> Tuned | None:

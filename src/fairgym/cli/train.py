@@ -56,7 +56,7 @@ class Common:
     )
     preset: str = flag(
         "",
-        "Start from the benchmark's hyperparameters: tuned, or tuned:TASK.",
+        "Start from hyperparameters: tuned or tuned:TASK (of the benchmark), or authors (F-PPO's).",
         metavar="NAME",
     )
     config: str | None = flag(

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairgym.benchmark.authors import AUTHORS, Authors
 from fairgym.config import RunConfig
 from fairgym.experiments._base import Size
 
@@ -32,8 +33,7 @@ class System:
 
     Attributes:
         name: Name of the environment.
-        f_ppo: F-PPO's threshold schedule, lambda and delta, as published.
-        a_ppo: A-PPO's b1, b2 and tolerance, as published.
+        authors: Settings of the authors' learners.
         limit: Limit of the short-term unfairness for PPO-Lagrangian and CPO. It is F-PPO's delta,
             except in bank loans, where it is the value that the paper calls small: exact equal
             opportunity has a windowed gap of 0.065 by chance.
@@ -41,27 +41,21 @@ class System:
         episodes: Episodes per training epoch, at paper scale and at quick scale.
         held_out: Evaluation episodes per seed, at paper scale and at quick scale.
         seeds: Largest number of seeds, also where several systems are compared.
-        network: Units of the layers of the authors' networks: a shared trunk, then those of the
-            actor and of the critic. Here both have all of these layers to themselves.
         environment: Arguments of the environment, also in evaluation.
         memory: Name of the memory that learners observe, as in the authors' code.
         shared: Further hyperparameters of all learners.
-        authors_f_ppo: Further hyperparameters of F-PPO in the authors' code.
     """
 
     name: str
-    f_ppo: Mapping[str, Any]
-    a_ppo: Mapping[str, float]
+    authors: Authors
     limit: float
     bias_weight: float
     episodes: tuple[int, int]
     held_out: tuple[int, int]
     seeds: int
-    network: tuple[int, ...]
     environment: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     memory: str = ""
     shared: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    authors_f_ppo: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, Size]:
@@ -97,33 +91,18 @@ class System:
             objective="published",
         )
 
-    def authors(self, label: str) -> dict[str, Any]:
-        """Return the hyperparameters of an authors' learner, many those of stable-baselines3.
-
-        One environment, batches of 64 steps, a learning rate of 1e-5 and large networks with
-        rectified linear units. Learning from standardised inputs or returns is not part of it, but
-        the critic here always learns standardised returns.
-        """
-        return {
-            "num_envs": 1,
-            "num_steps": 2_048,
-            "num_minibatches": 32,
-            "learning_rate": 1e-5,
-            "layers": self.network,
-            "critic_layers": self.network,
-            "activation": "relu",
-            "init_std": 1.0,
-            **(self.authors_f_ppo if label == F_PPO else {}),
-        }
+    def of_code(self, label: str) -> dict[str, Any]:
+        """Return the hyperparameters of a learner in the authors' code."""
+        return self.authors.code(self._learner(label)[0])
 
     def _learner(self, label: str) -> tuple[str, dict[str, Any]]:
         bound = {"cost_limit": self.limit}
         return {
             PPO: ("ppo", {}),
-            F_PPO: ("f-ppo", {**self.f_ppo}),
-            F_PPO_L: ("f-ppo", {**self.f_ppo, "massage": False}),
-            F_PPO_S: ("f-ppo", {**self.f_ppo, "regularise": 0.0}),
-            A_PPO: ("a-ppo", {**self.a_ppo}),
+            F_PPO: ("f-ppo", self.authors.published("f-ppo")),
+            F_PPO_L: ("f-ppo", {**self.authors.f_ppo, "massage": False}),
+            F_PPO_S: ("f-ppo", {**self.authors.f_ppo, "regularise": 0.0}),
+            A_PPO: ("a-ppo", self.authors.published("a-ppo")),
             CPO: ("cpo", bound),
             LAGRANGIAN: ("ppo-lagrangian", bound),
             ELBERT: ("elbert-po", {"bias_weight": self.bias_weight}),
@@ -132,58 +111,32 @@ class System:
 
 BANK_LOANS = System(
     "bank_loans",
-    f_ppo={
-        "threshold": 1.0,
-        "threshold_start": 17,
-        "threshold_rate": 0.985,
-        "regularise": 1.0,
-        "delta": 0.05,
-    },
-    a_ppo={"value_weight": 0.25, "growth_weight": 0.25, "tolerance": 0.005},
+    AUTHORS["bank_loans"],
     limit=0.1,
     bias_weight=2e5,
     episodes=(7, 7),
     held_out=(10, 4),
     seeds=20,
-    network=(256, 256, 256, 128),
     environment={"shows_cash": False},
     memory="rates",
 )
 ATTENTION = System(
     "attention",
-    f_ppo={
-        "threshold": 0.08,
-        "threshold_start": 15,
-        "threshold_rate": 0.0,
-        "regularise": 0.15,
-        "delta": 0.1,
-    },
-    a_ppo={"value_weight": 0.15, "growth_weight": 0.15, "tolerance": 0.05},
+    AUTHORS["attention"],
     limit=0.1,
     bias_weight=50.0,
     episodes=(41, 14),  # 7 rounds of an epoch at the quick scale, 140 in all
     held_out=(10, 10),
     seeds=10,
-    network=(128, 128, 128, 64),
     memory="rates",
     shared={"init_std": 1.0},  # of the authors' learners; tau is a difference of densities
 )
 EPIDEMIC = System(
     "epidemic",
-    f_ppo={
-        "threshold": 0.35,
-        "threshold_schedule": "exponential",
-        "threshold_start": 50,
-        "threshold_rate": 1.2,
-        "regularise": 0.25,
-        "delta": 0.05,
-    },
-    a_ppo={"value_weight": 0.1, "growth_weight": 0.1, "tolerance": 0.05},
+    AUTHORS["epidemic"],
     limit=0.05,
     bias_weight=20.0,
     episodes=(512, 512),
     held_out=(200, 200),
     seeds=20,
-    network=(512, 512, 512, 256),
-    authors_f_ppo={"long_term": "long_term"},  # present health, which the clinic observes
 )

@@ -41,7 +41,7 @@ class FppoAuthors(SeveralSystems):
     def learners(self, name: str) -> Learners:
         """Return the paper's learners with the authors' settings."""
         system = figure_of(name).system
-        return {label: (label, system.authors(label)) for label in (PPO, A_PPO, F_PPO)}
+        return {label: (label, system.of_code(label)) for label in (PPO, A_PPO, F_PPO)}
 
     def conclude(self, data: PyTree) -> ex.Outcome:
         """Check whether F-PPO is fairer than PPO in both terms."""

@@ -56,7 +56,7 @@ class Common:
     )
     preset: str = flag(
         "",
-        "Start from hyperparameters: tuned or tuned:TASK (of the benchmark), or authors (F-PPO's).",
+        "Start from stored hyperparameters: tuned, tuned:TASK or authors.",
         metavar="NAME",
     )
     config: str | None = flag(

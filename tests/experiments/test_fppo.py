@@ -42,7 +42,7 @@ EPISODES = {"bank_loans": 10, "attention": 10, "epidemic": 200}
 def test_learners_have_equal_budgets_and_the_length_of_the_paper(name, scale):
     experiment = experiments.get(name)()
     size = experiment.size(scale)
-    most = 10 if name in ("fppo-fig3", "fppo-variants") else 20
+    most = 10 if name == "fppo-fig3" else 20
     assert size.seeds == (most if scale == "paper" else 3)
     steps: dict[str, set[int]] = {}
     for config in experiment.grid(size).values():

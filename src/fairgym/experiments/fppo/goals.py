@@ -17,7 +17,7 @@ from fairgym.experiments.fppo._several import (
     named,
     outcomes,
 )
-from fairgym.experiments.fppo._systems import F_PPO, LAGRANGIAN, PPO, at_most
+from fairgym.experiments.fppo._systems import F_PPO, LAGRANGIAN, PPO, SIZES
 from fairgym.report import style
 
 CASH = float(BankLoansParams.cash)
@@ -50,7 +50,7 @@ class FppoGoals(SeveralSystems):
         ' fairness, and the utility of the sequential decision system"; beyond the paper, the true'
         " long-term measure scores the advantage, or is bounded by a learned multiplier"
     )
-    sizes: ClassVar = at_most(10)
+    sizes: ClassVar = SIZES
     caption: ClassVar[str] = (
         "A dot is a seed, a large mark the mean over seeds: mean long-term unfairness and reward of"
         " an evaluation episode. The dashed line joins the means that no other one beats in both."

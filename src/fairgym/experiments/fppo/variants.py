@@ -15,7 +15,7 @@ from fairgym.experiments.fppo._several import (
     named,
     outcomes,
 )
-from fairgym.experiments.fppo._systems import F_PPO, F_PPO_S, PPO, at_most
+from fairgym.experiments.fppo._systems import F_PPO, F_PPO_S, PPO, SIZES
 
 UNSCALED, TRUTH = {"scale": "none"}, {"long_term": "long_term"}
 # Label -> hyperparameters that differ from those of the figures.
@@ -42,7 +42,7 @@ class FppoVariants(SeveralSystems):
         ' performance in terms of long-term fairness"; the scale of this term relative to the'
         " advantage is left open, and measures are estimated from a window of steps"
     )
-    sizes: ClassVar = at_most(10)
+    sizes: ClassVar = SIZES
     caption = f"{ex.CAPTION} All learners except PPO use massaging in evaluation."
 
     def learners(self, name: str) -> Learners:

@@ -167,6 +167,14 @@ def test_every_memory_is_tuned_with_as_many_settings(name):
     assert not set(seeds) & set(figure().seeds(figure.sizes["paper"]))
 
 
+def test_equal_tuning_of_deep_learners_has_fewer_seeds():
+    deep, tabular = (experiments.get(f"fairqcm-{name}")() for name in ("fig2", "fig4"))
+    size = deep.sizes["paper"]
+    assert len(deep.seeds_of("equal tuning: Full", size)) == 10
+    assert len(deep.seeds_of("better settings: Full", size)) == size.seeds == 20
+    assert len(tabular.seeds_of("equal tuning: Full", tabular.sizes["paper"])) == 20
+
+
 def test_the_choice_is_the_setting_with_the_best_mean():
     experiment = experiments.get("fairqcm-tuning")()
     settings = [{}, {"gamma": 0.5}, {"gamma": 0.8}]

@@ -97,6 +97,7 @@ class LearningFigure(ex.Experiment):
         panels: Panels of the figure; the first one shows the score.
         lines: Label -> name of one of the environment's baselines.
         unit: Unit of an epoch: "episode" or "step".
+        most_tuned: Number of seeds with equal tuning at most: its batches are often large.
     """
 
     name: ClassVar[str]
@@ -113,6 +114,7 @@ class LearningFigure(ex.Experiment):
     panels: ClassVar[Sequence[Panel]]
     lines: ClassVar[Mapping[str, str]]
     unit: ClassVar[str] = "episode"
+    most_tuned: ClassVar[int] = 10
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every learner in the published settings, in the better ones, and equally tuned."""
@@ -126,6 +128,11 @@ class LearningFigure(ex.Experiment):
             if label in tuned:
                 grid[f"{EQUAL}: {label}"] = self.config(size, learner, better=tuned[label])
         return grid
+
+    def seeds_of(self, key: str, size: ex.Size) -> Sequence[int]:
+        """Return the seeds of a configuration, with equal tuning no more than `most_tuned`."""
+        seeds = self.seeds(size)
+        return seeds[: self.most_tuned] if key.startswith(EQUAL) else seeds
 
     def config(
         self, size: ex.Size, learner: Learner, better: Mapping[str, Any] | None = None
@@ -268,7 +275,8 @@ class LearningFigure(ex.Experiment):
         if curves[BETTER]:
             sentences += [self.better_words, "They were chosen by the resulting scores."]
         if curves.get(EQUAL):
-            sentences.append(tuning.words())
+            (_, several), *_ = next(iter(curves[EQUAL].values())).items()
+            sentences.append(f"{tuning.words()} It has {len(several)} seeds.")
         return [*sentences, self.further_words]
 
     def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:

@@ -61,6 +61,7 @@ class FairqcmFig4(LearningFigure):
         RANDOM: "random",
     }
     unit = "step"
+    most_tuned = 20
 
     def bounds(self) -> dict[str, dict[str, float]]:
         """Return the welfare of the best policy."""

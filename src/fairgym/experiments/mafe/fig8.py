@@ -38,6 +38,8 @@ class MafeFig8(ex.ComparisonFigure):
         "Faint dots are seeds; dark dots are interquartile means over seeds with stratified"
         " bootstrap 95% intervals."
     )
+    height = 3.0
+    rotation = 20
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return the grid search, and all agents trained."""

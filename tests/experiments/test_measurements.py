@@ -84,10 +84,12 @@ def test_a_disparity_counts_where_it_is_defined():
 def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
     """In NumPy; episodes with undefined values are dropped and do not count as parity."""
     found = bank((0.3, 0.0))
-    one = {name: of[0] for name, of in ended(ENV, [found])["ends"].items()}
+    target = "admission_disparity"
+    one = {name: of[0] for name, of in ended(ENV, [found], target)["ends"].items()}
     totals = {n: np.asarray(getattr(found.totals, n), float) for n in ("approved", "applied")}
     rates = totals["approved"] / totals["applied"]
-    assert one["admission_disparity"] == pytest.approx(np.abs(np.diff(rates)).mean(), abs=1e-5)
+    assert one[target] == pytest.approx(np.abs(np.diff(rates)).mean(), abs=1e-5)
+    assert one["signed gap"] == pytest.approx(-np.diff(rates).mean(), abs=1e-5)
     admitted = totals["approved"].sum(axis=1) / totals["applied"].sum(axis=1)
     assert one["admission_rate"] == pytest.approx(admitted.mean(), abs=1e-5)
     profit = np.mean(np.asarray(found.totals.profit) / ENV.metrics["profit"].normaliser)
@@ -97,7 +99,7 @@ def test_the_ends_of_a_comparison_of_learners_are_sums_of_components():
     name, gaps = "default_disparity", -found.metrics["default_disparity"]
     for known, expected in ((np.arange(24) < 5, gaps[:5].mean()), (np.zeros(24, bool), np.nan)):
         some = dataclasses.replace(found, defined={**found.defined, name: known})
-        assert ended(ENV, [some])["ends"][name] == pytest.approx([expected], nan_ok=True)
+        assert ended(ENV, [some], target)["ends"][name] == pytest.approx([expected], nan_ok=True)
 
 
 def test_the_null_mean_in_a_table_is_that_of_the_measure():

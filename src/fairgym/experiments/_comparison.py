@@ -195,7 +195,7 @@ def columns_table(
         caption: Caption of the table.
         columns: Names of the columns; all by default.
     """
-    columns = columns or list(next(iter(found.values())))
+    columns = columns or list(next(iter(found.values()), {}))
     rows = [
         [
             *([label] if isinstance(label, str) else label),

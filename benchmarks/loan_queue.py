@@ -11,10 +11,8 @@ import jax
 import numpy as np
 
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.mafe._readings import queue, served
+from fairgym.experiments.mafe._readings import queue, served, wait_quantiles
 from fairgym.policies import fixed_policies
-from fairgym.results.estimates import waits_of
-from fairgym.statistics.survival import quantile
 from fairgym.training import Evaluation, evaluate
 from fairgym.utils import make
 
@@ -54,7 +52,8 @@ def lending_terms(population: int, seeds: int) -> Iterator[str]:
             yield "| --- " * 9 + "|"
         cells = [profit_or_end(found), profit_or_end(postponed)]
         cells += [share(found, name) for name in ("admission_rate", "default_rate")]
-        cells += [f"{1.0 - served([found])[0]:.2f}", half_of_waits(env, found), f"{end:.2f}"]
+        cells.append(f"{1.0 - served([found])[0]:.2f}")
+        cells += [f"{wait_quantiles(env, [found], 0.5)[0]:.0f}", f"{end:.2f}"]
         yield f"| {threshold:g} | {relief:g} | {' | '.join(cells)} |"
 
 
@@ -72,12 +71,6 @@ def share(found: Evaluation, name: str) -> str:
     """Return the mean of a rate over the episodes in which it is defined."""
     values = found.metrics[name][found.defined[name]]
     return f"{abs(values.mean()):.2f}" if values.size else "-"
-
-
-def half_of_waits(env: Any, found: Evaluation) -> str:
-    """Return the months within which half of all waits end; people still waiting are censored."""
-    months = quantile(waits_of([found], "waiting", range(len(env.spec.groups))), 0.5)[1]
-    return f"{months:.0f}" if np.isfinite(months) else "-"
 
 
 def caps(population: int, seeds: int) -> Iterator[str]:

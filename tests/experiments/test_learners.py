@@ -12,6 +12,7 @@ from fairgym.experiments._measurements import HELD_OUT, null_sums, steps_per_epo
 from fairgym.experiments.mafe.learners import (
     LEARNERS,
     SCORE,
+    SYSTEMS,
     UNFAIR,
     UNTRAINED,
     MafeLearners,
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.full  # test_measurements.py and test_analysis.py have 
 TRAINED = ("F-MAPPO", "ELBERT-PO")  # two compiled programs
 SMALL = {"hidden": 8, "critic_hidden": 8, "num_envs": 2, "num_steps": 20, "update_epochs": 1}
 HORIZON = 40
+TARGET = SYSTEMS["loan"].disparity
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def test_numbers_are_those_of_the_held_out_episodes(made, label):
     for seed, run in enumerate(runs[f"loan/{label}"]):
         key = jax.random.fold_in(jax.random.key(HELD_OUT), seed)
         found = evaluate(run.env, run.params, run.policies, key, 3, permutations=1)
-        expected = {name: of[0] for name, of in ended(run.env, [found])["ends"].items()}
+        expected = {name: of[0] for name, of in ended(run.env, [found], TARGET)["ends"].items()}
         for name, values in data[label]["ends"].items():
             assert values[seed] == pytest.approx(expected[name], abs=1e-6, nan_ok=True)
 
@@ -61,7 +63,8 @@ def test_what_is_measured_can_be_shown(made):
     one = made[1]
     every = {label: one.get(label, one["ELBERT-PO"]) for label in (*LEARNERS, UNTRAINED)}
     data = {"loan": every}
-    (table,) = MafeLearners().tables(data)
+    table, settings = MafeLearners().tables(data)
+    assert [row[:2] for row in settings.rows] == [["loan", label] for label in LEARNERS]
     assert len(table.rows[0]) == len(table.head) == 1 + len(every)
     assert all(figure.axes for figure in MafeLearners().figures(data).values())
 
@@ -101,6 +104,6 @@ def test_untrained_policies_are_the_initial_ones_of_f_mappo(made):
     state = run.job.algorithm.init(jax.random.key(0), run.env, run.objective)
     key = jax.random.fold_in(jax.random.key(HELD_OUT), 0)
     found = evaluate(run.env, run.params, run.job.algorithm.policies(state), key, 3, permutations=1)
-    expected = {name: of[0] for name, of in ended(run.env, [found])["ends"].items()}
+    expected = {name: of[0] for name, of in ended(run.env, [found], TARGET)["ends"].items()}
     for name, values in data[UNTRAINED]["ends"].items():
         assert values[0] == pytest.approx(expected[name], abs=1e-6, nan_ok=True)

@@ -1,17 +1,16 @@
 """Learning curves of learners with different memories in one environment: figures 2 to 5."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 from jaxtyping import PyTree
 from matplotlib.figure import Figure
 
-from fairgym.algorithms import log_keys
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm import _choices as tuning
+from fairgym.experiments.fairqcm._learners import Learner, Panel
 from fairgym.policies import fixed_policies
 from fairgym.report import style
 from fairgym.results.numbers import number
@@ -37,46 +36,6 @@ RECURRENT_STEPS = (
     "The recurrent network makes ten gradient steps after each episode; the others make one"
     " gradient step per environment step."
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Learner:
-    """Learner of a figure.
-
-    Attributes:
-        algorithm: Name of the algorithm.
-        memory: Name of the memory that the learner observes; "" for none.
-        arguments: Hyperparameters that differ from the algorithm's defaults.
-        better: Hyperparameters of the better settings that differ from the published ones; None
-            if the learner has none.
-        published: Whether the figure has it with the published settings.
-    """
-
-    algorithm: str
-    memory: str = ""
-    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    better: Mapping[str, Any] | None = None
-    published: bool = True
-
-
-class Panel(NamedTuple):
-    """Panel of a figure.
-
-    Attributes:
-        label: Label of the y axis.
-        name: Name in `Evaluation.values`: a metric of the environment, or "objective", the
-            accumulated score of an episode by the published objective.
-        sign: -1 if the log stores the number with the opposite sign, so that higher is better.
-    """
-
-    label: str
-    name: str = "objective"
-    sign: int = 1
-
-    @property
-    def key(self) -> str:
-        """Name of the number in the log."""
-        return log_keys.OBJECTIVE if self.name == "objective" else log_keys.metric(self.name)
 
 
 class LearningFigure(ex.Experiment):
@@ -275,7 +234,7 @@ class LearningFigure(ex.Experiment):
         if curves[BETTER]:
             sentences += [self.better_words, "They were chosen by the resulting scores."]
         if curves.get(EQUAL):
-            (_, several), *_ = next(iter(curves[EQUAL].values())).items()
+            several = next(iter(curves[EQUAL].values()))[self.panels[0].label]
             sentences.append(f"{tuning.words()} It has {len(several)} seeds.")
         return [*sentences, self.further_words]
 

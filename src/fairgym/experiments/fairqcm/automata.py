@@ -10,15 +10,14 @@ from matplotlib.figure import Figure
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._bounds import optimum
+from fairgym.experiments.fairqcm._learners import Learner, Panel
 from fairgym.experiments.fairqcm._learning import (
     NO_BOOTSTRAP,
     OWN,
     RANDOM_PRESENT,
     TIME_ENDS,
     TIME_SEEN,
-    Learner,
     LearningFigure,
-    Panel,
     last,
     mean,
 )

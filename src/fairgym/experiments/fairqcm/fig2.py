@@ -8,14 +8,13 @@ from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._bounds import bound
+from fairgym.experiments.fairqcm._learners import Learner, Panel
 from fairgym.experiments.fairqcm._learning import (
     OURS,
     RANDOM,
     RANDOM_PRESENT,
     RECURRENT_STEPS,
-    Learner,
     LearningFigure,
-    Panel,
     last,
     mean,
 )

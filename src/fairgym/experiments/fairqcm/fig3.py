@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
+from fairgym.experiments.fairqcm._learners import Learner, Panel
 from fairgym.experiments.fairqcm._learning import (
     ENDS,
     NO_BOOTSTRAP,
@@ -15,9 +16,7 @@ from fairgym.experiments.fairqcm._learning import (
     RANDOM_PRESENT,
     RECURRENT_STEPS,
     TIME_SEEN,
-    Learner,
     LearningFigure,
-    Panel,
     last,
 )
 

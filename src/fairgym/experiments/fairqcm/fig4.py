@@ -7,6 +7,7 @@ from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._bounds import optimum
+from fairgym.experiments.fairqcm._learners import Learner, Panel
 from fairgym.experiments.fairqcm._learning import (
     BETTER,
     ENDS,
@@ -15,9 +16,7 @@ from fairgym.experiments.fairqcm._learning import (
     RANDOM,
     RANDOM_PRESENT,
     TIME_SEEN,
-    Learner,
     LearningFigure,
-    Panel,
     last,
 )
 from fairgym.utils import make

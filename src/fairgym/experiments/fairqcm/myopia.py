@@ -7,14 +7,13 @@ from jaxtyping import PyTree
 
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fairqcm._bounds import HANDED_OUT, Shop, best
+from fairgym.experiments.fairqcm._learners import Learner, Panel
 from fairgym.experiments.fairqcm._learning import (
     NO_BOOTSTRAP,
     OURS,
     OWN,
     RANDOM_PRESENT,
-    Learner,
     LearningFigure,
-    Panel,
     last,
 )
 from fairgym.fairness import Full, Nash, Scheme

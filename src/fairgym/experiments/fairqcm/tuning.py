@@ -11,7 +11,8 @@ from jaxtyping import PyTree
 from fairgym.algorithms import algorithms
 from fairgym.config.settings import algorithm_settings
 from fairgym.experiments import _parts as ex
-from fairgym.experiments.fairqcm._learning import Learner, LearningFigure
+from fairgym.experiments.fairqcm._learners import Learner
+from fairgym.experiments.fairqcm._learning import LearningFigure
 from fairgym.report import style
 from fairgym.results.numbers import number
 from fairgym.utils import make

@@ -167,11 +167,14 @@ def test_every_memory_is_tuned_with_as_many_settings(name):
     assert not set(seeds) & set(figure().seeds(figure.sizes["paper"]))
 
 
-def test_equal_tuning_of_deep_learners_has_fewer_seeds():
+def test_equal_tuning_and_recurrent_networks_have_fewer_seeds():
     deep, tabular = (experiments.get(f"fairqcm-{name}")() for name in ("fig2", "fig4"))
     size = deep.sizes["paper"]
     assert len(deep.seeds_of("equal tuning: Full", size)) == 10
     assert len(deep.seeds_of("better settings: Full", size)) == size.seeds == 20
+    settings = ("published settings", "better settings", "equal tuning")
+    assert [len(deep.seeds_of(f"{s}: RNN", size)) for s in settings] == [10, 5, 10]
+    assert list(deep.seeds_of("better settings: RNN", size)) == [0, 1, 2, 3, 4]
     assert len(tabular.seeds_of("equal tuning: Full", tabular.sizes["paper"])) == 20
 
 
@@ -302,12 +305,11 @@ def test_experiments_on_loan_share_runs_with_figure_7():
     assert served["2%/and the share served"].environment_args["disbursement_cap"] == 20
 
 
-@pytest.mark.parametrize("name", ["mafe-readings", "mafe-ablations"])
-def test_studies_of_many_runs_have_fewer_people_in_loan(name):
-    experiment = experiments.get(name)()
+@pytest.mark.parametrize("name", ["readings", "ablations", "served", "robust", "two-banks", "aims"])
+def test_studies_of_many_runs_have_fewer_people(name):
+    experiment = experiments.get(f"mafe-{name}")()
     for config in experiment.grid(experiment.size("paper")).values():
-        people = config.environment_args["population"]
-        assert people == (400 if config.environment == "loan" else 1_000)
+        assert config.environment_args["population"] == 400
 
 
 def test_ten_thousand_people_have_the_published_training():

@@ -15,7 +15,8 @@ def test_scores_are_those_of_held_out_episodes(monkeypatch):
     monkeypatch.setattr(_relief, "GRID", (_relief.PUBLISHED, _relief.NEAR))
     monkeypatch.setattr(_relief, "SHARES", (0.0, 1.0))
     monkeypatch.setattr(_relief, "EPISODES", 2)
-    found = _relief.search(60, (0, 3))
+    monkeypatch.setattr(_relief, "PEOPLE", 60)
+    found = _relief.search((0, 3))
     env = make("loan", population=60)
     rules = {"admissions": 0.8, "disbursement": "random", "debt_management": _relief.NEAR}
     policies = fixed_policies(env, rules)

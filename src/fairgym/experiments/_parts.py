@@ -3,10 +3,11 @@
 # ruff: noqa: F401
 from fairgym.config import RunConfig
 from fairgym.experiments._base import (
-    FEWER,
     PAPER,
     QUICK,
     SCALES,
+    STUDIES,
+    STUDY,
     Experiment,
     Grid,
     Outcome,
@@ -15,7 +16,6 @@ from fairgym.experiments._base import (
     Table,
     experiments,
     run_config,
-    study,
 )
 from fairgym.experiments._comparison import (
     At,

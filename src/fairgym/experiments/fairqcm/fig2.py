@@ -13,8 +13,10 @@ from fairgym.experiments.fairqcm._learning import (
     OURS,
     RANDOM,
     RANDOM_PRESENT,
+    RECURRENT,
     RECURRENT_STEPS,
     LearningFigure,
+    common,
     last,
     mean,
 )
@@ -88,7 +90,9 @@ class FairqcmFig2(LearningFigure):
             label: mean(one[HANDED_OUT][:, : max(1, one[HANDED_OUT].shape[1] // 4)])
             for label, one in curves.items()
         }
-        others = np.max([quarter[label] for label in curves if label != "RNN"], axis=0)
+        recurrent, *rest = common(
+            quarter[RECURRENT], *(quarter[label] for label in curves if label != RECURRENT)
+        )
         return [
             *super().claims(curves, lines),
             ex.Check.above(
@@ -97,11 +101,11 @@ class FairqcmFig2(LearningFigure):
                 last(curves[OURS][HANDED_OUT]),
                 limit,
             ),
-            self.above_some(curves, "RNN"),
+            self.above_some(curves, RECURRENT),
             ex.Check.higher(
                 "RNN wastes least in the first quarter of training"
                 " (not wasted; lead over the next)",
-                quarter["RNN"],
-                others,
+                recurrent,
+                np.max(rest, axis=0),
             ),
         ]

@@ -16,6 +16,7 @@ from fairgym.utils import make
 SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)  # forgiven share of the relief
 THRESHOLDS = (0.0, 0.8)
 PUBLISHED, NEAR = (0.12, 0.18), (0.15, 0.20)
+PEOPLE = 1_000  # as in figure 8
 EPISODES = 6  # of each seed
 
 Pair = tuple[float, float]
@@ -46,14 +47,13 @@ class Scored(NamedTuple):
 Searched = Mapping[float, Mapping[float, Mapping[Pair, Scored]]]
 
 
-def search(people: int, seeds: Sequence[int]) -> Searched:
+def search(seeds: Sequence[int]) -> Searched:
     """Measure every fixed policy of the grid at every forgiven share, in the same episodes.
 
     Args:
-        people: Number of people.
         seeds: Seeds of the held-out episodes.
     """
-    env = make("loan", population=people)
+    env = make("loan", population=PEOPLE)
     objective = Objective.uniform(env)
     of_seed = [
         jax.random.split(jax.random.fold_in(jax.random.key(ex.HELD_OUT), seed), EPISODES)
@@ -105,8 +105,9 @@ def table(found: Searched) -> ex.Table:
     return ex.Table(
         ["forgiven", lowest, *pairs, highest],
         rows,
-        "**What does a grid search find?** Fixed policies with a random queue: relief of the"
-        " advantaged and the disadvantaged, with its score by the uniform objective. The third and"
+        "**What does a grid search find?** Fixed policies with a random queue and"
+        f" {PEOPLE:,} people: relief of the advantaged and the disadvantaged, with its score by the"
+        " uniform objective. The third and"
         f" the fourth column have threshold 0. Mean over {_seeds(found)} seeds of {EPISODES}"
         " episodes [95% CI]; all policies have the same episodes. Relief is on a grid of"
         f" {len(GRID)} pairs, and the best is chosen in these episodes.",

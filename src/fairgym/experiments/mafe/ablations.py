@@ -40,16 +40,15 @@ class MafeAblations(ex.ComparisonFigure):
     )
     caption = (
         "Faint dots are seeds; dark dots are interquartile means over seeds with stratified"
-        f" bootstrap 95% intervals. {ex.FEWER}"
+        " bootstrap 95% intervals."
     )
     rotation = 35
+    sizes = ex.STUDIES
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every option in three environments."""
         return {
-            f"{name}/{words}": ex.run_config(
-                name, ex.study(name, size), algorithm_args=size.training() | changes
-            )
+            f"{name}/{words}": ex.run_config(name, size, algorithm_args=size.training() | changes)
             for name in ENVIRONMENTS
             for words, changes in OPTIONS.items()
         }

@@ -40,7 +40,7 @@ class MafeAims(ex.ComparisonFigure):
         " the largest reward with every disparity below a bound"
     )
     sizes: ClassVar = {
-        "paper": dataclasses.replace(ex.PAPER, weights=(0.05, 0.2)),
+        "paper": dataclasses.replace(ex.STUDY, weights=(0.05, 0.2)),
         "quick": dataclasses.replace(ex.QUICK, people=300, seeds=3, weights=(0.05, 0.2)),
     }
     claims = tuple(

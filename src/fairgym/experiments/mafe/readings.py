@@ -143,7 +143,8 @@ class MafeReadings(ex.ComparisonFigure):
         " direct rewards alone; the paper does not say how much relief is forgiven, how much a bank"
         " pays out per month, whose waits count, and how a failed episode is scored"
     )
-    caption = f"{ex.CAPTION} {ex.FEWER}"
+    caption = ex.CAPTION
+    sizes = ex.STUDIES
     claims = (
         ex.Claim(
             "loan: direct rewards alone admit fewer than all terms",
@@ -168,12 +169,11 @@ class MafeReadings(ex.ComparisonFigure):
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every interpretation of every question."""
-        people = ex.study("loan", size).people
-        assert people is not None
+        assert size.people is not None
         return {
-            f"{name}/{words}": one.config(ex.study(one.environment, size))
+            f"{name}/{words}": one.config(size)
             for name, question in QUESTIONS.items()
-            for words, one in question.interpretations(people).items()
+            for words, one in question.interpretations(size.people).items()
         }
 
     def numbers(self, place: str, runs: Sequence[ex.Run], ends: ex.Ends) -> PyTree:
@@ -186,9 +186,8 @@ class MafeReadings(ex.ComparisonFigure):
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Return question -> interpretation -> `numbers`, and the grid search."""
-        assert size.people is not None
         data = super().measure(size, runs, seeds)
-        return data | {SEARCHED: _relief.search(size.people, range(2 * size.seeds))}
+        return data | {SEARCHED: _relief.search(range(2 * size.seeds))}
 
     def checks(self, data: PyTree) -> list[ex.Check]:
         """Check the published behaviour under the chosen interpretations, and effects of others.

@@ -51,7 +51,7 @@ class MafeRobust(ex.ComparisonFigure):
     )
     height = 3.2
     rotation = 60
-    sizes: ClassVar = {"paper": ex.PAPER, "quick": dataclasses.replace(ex.QUICK, seeds=3)}
+    sizes: ClassVar = {"paper": ex.STUDY, "quick": dataclasses.replace(ex.QUICK, seeds=3)}
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return all terms weighted equally, in every world."""

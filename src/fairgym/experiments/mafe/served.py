@@ -59,7 +59,7 @@ class MafeServed(ex.ComparisonFigure):
     height = 3.2
     rotation = 35
     legend = (f"{NEVER}, share of the approved", "profit, normalised")
-    sizes: ClassVar = {"paper": ex.PAPER, "quick": dataclasses.replace(ex.QUICK, seeds=3)}
+    sizes: ClassVar = {"paper": ex.STUDY, "quick": dataclasses.replace(ex.QUICK, seeds=3)}
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return every objective with every payout cap."""

@@ -41,6 +41,7 @@ class TwoBanks(ex.ComparisonFigure):
     )
     height = 4.0
     legend = tuple(bank.replace("_", " ") for bank in BANKS)
+    sizes = ex.STUDIES
     claims = (
         ex.Claim(
             "one bank of each kind: the profit-minded bank earns more than the fair-minded one",

@@ -1,15 +1,17 @@
-"""Write verdicts, kinds of checks and numbers of seeds of the result pages into their index.
+"""Bring the result pages' notes and their index up to date.
 
     python tools/results.py
 
-They are read from the pages in docs/results and written into its README.md: the columns "verdict",
-"predicted", "not counted" and "n" of the table, and the paragraph that begins with "Checks in all".
+Every page of an experiment in docs/results gets the notes beside the experiment's module. Verdicts,
+kinds of checks and numbers of seeds are read from the pages and written into README.md: the columns
+"verdict", "predicted", "not counted" and "n" of the table, and the paragraph that begins with
+"Checks in all".
 """
 
 import re
 from pathlib import Path
 
-from fairgym.experiments import Tally
+from fairgym.experiments import Tally, experiments
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results"
 VERDICT = "**Verdict: "
@@ -86,8 +88,25 @@ def index(text: str, pages: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_notes(page: str, notes: str) -> str:
+    """Return a page with these notes below its heading of notes; a page without it is unchanged.
+
+    Args:
+        page: Text of the page.
+        notes: The notes.
+    """
+    head, found, rest = page.partition("\n\n## Notes")
+    heading = rest.partition("\n")[0]
+    return f"{head}{found}{heading}\n\n{notes}\n" if found else page
+
+
 def main() -> None:
-    """Rewrite the index."""
+    """Rewrite the notes of the pages, and the index."""
+    for path in FOLDER.glob("*.md"):
+        name = re.sub("-(quick|full)$", "", path.stem)
+        if name in experiments:
+            text = path.read_text(encoding="utf-8")
+            path.write_text(with_notes(text, experiments.get(name)().notes()), encoding="utf-8")
     pages = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
     text = index(pages.pop("README.md"), pages)
     (FOLDER / "README.md").write_text(text, encoding="utf-8")

@@ -46,6 +46,14 @@ def test_verdicts_and_numbers_are_those_of_the_pages():
     )
 
 
+def test_notes_are_exchanged_below_their_heading():
+    page = "# One\n\nText.\n\n## Notes on the paper scale\n\nOld.\n\nMore.\n"
+    assert results.with_notes(page, "New.") == (
+        "# One\n\nText.\n\n## Notes on the paper scale\n\nNew.\n"
+    )
+    assert results.with_notes("# One\n\nText.\n", "New.") == "# One\n\nText.\n"
+
+
 def test_the_index_is_that_of_the_pages():
     pages = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
     text = pages.pop("README.md")

@@ -404,7 +404,7 @@ def targeted(good: bool) -> Any:
         groups = 4 if target.environment == "health" else 2
         behind = 1.0 if metric == "bachelor_disparity" else -1.0
         for arm in target.arms:
-            gap = 0.1 if arm is target.without else 0.02
+            gap = 0.1 if arm is target.without else 0.01
             gap += 0.04 * (arm.name == target.untargeted)
             if not good:
                 gap = -0.05 if arm is target.without else 0.06

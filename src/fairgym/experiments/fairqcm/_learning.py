@@ -34,8 +34,8 @@ ENDS = (
 
 RECURRENT_STEPS = (
     "The recurrent network makes ten gradient steps after each episode; the others make one"
-    " gradient step per environment step. It has ten seeds at most, five in the better settings,"
-    " and is compared with the others in these seeds."
+    " gradient step per environment step. Its runs take minutes, so it has ten seeds at most, five"
+    " in the better settings, and is compared with the others in these seeds."
 )
 
 
@@ -241,7 +241,10 @@ class LearningFigure(ex.Experiment):
             sentences += [self.better_words, "They were chosen by the resulting scores."]
         if curves.get(EQUAL):
             several = next(iter(curves[EQUAL].values()))[self.panels[0].label]
-            sentences.append(f"{tuning.words()} It has {len(several)} seeds.")
+            sentences.append(
+                f"{tuning.words()} It has {len(several)} seeds, and judges the claim of the fewest"
+                " samples."
+            )
         return [*sentences, self.further_words]
 
     def claims(self, curves: Mapping[str, PyTree], lines: Mapping[str, PyTree]) -> list[ex.Check]:

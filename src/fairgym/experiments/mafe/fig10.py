@@ -46,7 +46,8 @@ class MafeFig10(ex.Experiment):
         ' "largest share of the planner\'s budget is allocated to public health", the next to'
         ' premium subsidies; in education the planner "primarily invests in tertiary resources and'
         ' employer diversity incentives", and the university moves money from faculty salaries to'
-        " scholarships and mentorship"
+        ' scholarships and mentorship, which "helps address disparities in cumulative GPAs"; the'
+        ' employer "decreases average salaries", and "this trend inverts as training progresses"'
     )
 
     sizes: ClassVar = ex.SCALES
@@ -299,8 +300,8 @@ def education_checks(
             "education: the gap between the groups' cumulative GPAs is smaller than untrained, in"
             " the same semester"
         )
-        untrained, learned = (np.abs(grade_gaps(episodes)) for episodes in (starts, ends))
-        checks.append(ex.Check.higher(statement, untrained, learned))
+        narrower = ex.narrowing(*(grade_gaps(episodes) for episodes in (starts, ends)))
+        checks.append(ex.Check.above(statement, narrower))
     return checks
 
 

@@ -33,7 +33,8 @@ class MafeFig7(ex.ComparisonFigure):
     source = "MAFE, figures 4 and 7, section 6.2 and appendix D.2"
     claim = (
         'the objective that incorporates all reward categories "shows steady improvement across'
-        ' all reward types during training"; in loan, "excluding rate-based rewards causes the'
+        ' all reward types during training", and others "often exhibit less consistent and volatile'
+        ' performance"; in loan, "excluding rate-based rewards causes the'
         ' corresponding reward curve to plateau at a significantly lower value"; in education, with'
         ' direct rewards alone, the rates only return "approximately" to their "starting'
         ' point by the final epoch on average"; health "shows'

@@ -30,7 +30,8 @@ class MafeFig8(ex.ComparisonFigure):
     claim = (
         'in loan, "allowing agents to learn, rather than relying on fixed or heuristic policies,'
         ' leads to further improvements", and "the multi-agent training scenario achieves the'
-        ' highest performance"'
+        ' highest performance"; the fixed policy is "optimized to perform well" by a grid search,'
+        " which finds thresholds of 0 and 0 and relief of 0.12 and 0.18"
     )
     sizes: ClassVar = ex.SCALES
     following = 3
@@ -115,7 +116,12 @@ class MafeFig8(ex.ComparisonFigure):
             data[SEARCH][SEARCH][AWAY],
             NEAR,
         )
-        return [*(claim.check(data) for claim in claims), search]
+        queue = ex.Claim(  # seen before it was claimed
+            f"the {FIXED}, whose queue is random too, scores above {AT_RANDOM}",
+            *ex.pair(FIXED, AT_RANDOM, SCORE),
+            "calibrated",
+        )
+        return [*(claim.check(data) for claim in (*claims, queue)), search]
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:
         """Return the objective, and the waits."""

@@ -37,7 +37,9 @@ class MafeFig9(ex.ComparisonFigure):
     claim = (
         '"only a subtle trade-off between maximizing rewards and maintaining fairness"; "the most'
         " significant performance declines occur when the weight assigned to the fairness term"
-        ' substantially exceeds that of the reward term"'
+        ' substantially exceeds that of the reward term"; some weight on fairness "can, in some'
+        ' cases, improve rewards"; rewards and fairness violations are normalised "to lie within'
+        ' the range [0,1]"'
     )
     caption = (
         "Points are interquartile means over seeds, coloured by lambda. The line is the Pareto"

@@ -17,6 +17,7 @@ from fairgym.utils import make
 GAP, SPREAD = "signed gap", "standard deviation"
 HELPED, OTHERS = "rate of the helped group", "rate of the others"
 HIGHER_IS_BETTER = ("bachelor_disparity",)
+LEVEL = 0.02  # absolute gap of rates that are level
 
 
 class Arm(NamedTuple):
@@ -46,6 +47,7 @@ class Target:
         reacting: Arm whose rule reacts to last year's gap (`fairgym.policies.reacting`).
         others: Further arms, which the table shows.
         untargeted: Arm that gives all groups more, which should narrow the gap less; "" if none.
+        levels: Whether `given` is claimed to make the rates level.
         kind: Kind of the checks of `given`.
     """
 
@@ -59,6 +61,7 @@ class Target:
     reacting: Arm
     others: tuple[Arm, ...] = ()
     untargeted: str = ""
+    levels: bool = False
     kind: ex.Kind = "predicted"
 
     @property
@@ -101,6 +104,7 @@ TARGETS = (
         Arm("reacting relief", {"debt_management": "level-relief"}),
         (SAME_FOR_ALL,),
         SAME_FOR_ALL.name,
+        levels=True,  # the published relief
     ),
     Target(
         "education",
@@ -215,6 +219,10 @@ class MafeTargeted(ex.ComparisonFigure):
                 arms = f"under “{target.given.name}” than under “{target.untargeted}”"
                 less = ex.narrowing(found[target.untargeted][GAP], found[target.given.name][GAP])
                 checks.append(ex.Check.above(f"{place}: {what} smaller {arms}", less))
+            if target.levels:  # seen before it was claimed
+                statement = f"{place}: the rates are level under “{target.given.name}” (±{LEVEL})"
+                gap = found[target.given.name][GAP]
+                checks.append(ex.Check.between(statement, gap, -LEVEL, LEVEL, "calibrated"))
         return checks
 
     def tables(self, data: ex.Compared) -> list[ex.Table]:

@@ -193,8 +193,11 @@ class RelaxedParity:
 class AllEqual:
     """1 if all stakeholders have the same status, else 0 (section 4).
 
+    Amounts such as 0.7 are rounded to float32, and sums of them. So statuses count as equal up to
+    2^-22 of the largest that is not a whole number. Whole numbers are compared exactly.
+
     Attributes:
-        tolerance: Difference up to which two status values count as equal.
+        tolerance: Difference up to which two status values count as equal, if it is larger.
     """
 
     tolerance: float = 0.0
@@ -205,7 +208,10 @@ class AllEqual:
 
     def __call__(self, status: Float[Array, " stakeholders"]) -> Float[Array, ""]:
         """Return 1 or 0."""
-        return (jnp.max(status) - jnp.min(status) <= self.tolerance).astype(jnp.float32)
+        whole = status == jnp.round(status)
+        rounding = 2.0**-22 * jnp.max(jnp.where(whole, 0.0, jnp.abs(status)))
+        tolerance = jnp.maximum(self.tolerance, rounding)
+        return (jnp.max(status) - jnp.min(status) <= tolerance).astype(jnp.float32)
 
 
 # ---------------------------------------------------------------- over time

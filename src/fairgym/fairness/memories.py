@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from fairgym.core import Components, Environment, FairgymError, Feature, Memory, check_shape
 from fairgym.core.errors import require_number
 from fairgym.core.sums import CompensatedSum, sum_compensated
+from fairgym.fairness.aggregations import AllEqual
 from fairgym.wrappers.augmented import PERSON
 
 # The last rows, and the index of the next one.
@@ -197,7 +198,8 @@ class Min(_PerStakeholder):
     """Sums per stakeholder minus the smallest of them (section 6.1, Min).
 
     It keeps the differences of U and not U itself. An aggregation of its status therefore equals
-    that of U only if it ignores equal amounts for all, as `RelaxedParity` does.
+    that of U only if it ignores equal amounts for all, as `RelaxedParity` does. Where amounts are
+    not whole, equal sums can differ by float32 rounding.
     """
 
     def update(self, memory: CompensatedSum, components: Components) -> CompensatedSum:
@@ -236,13 +238,14 @@ class Min(_PerStakeholder):
 class Reset(_PerStakeholder):
     """Sums per stakeholder that restart from 0 whenever all are equal (section 6.1, Reset).
 
-    This is a memory for agents, not a status: it does not keep how often it restarted.
+    This is a memory for agents, not a status: it does not keep how often it restarted. Sums are
+    equal as for `AllEqual`: up to float32 rounding, and exactly if they are whole.
     """
 
     def update(self, memory: CompensatedSum, components: Components) -> CompensatedSum:
         """Return the sums after a step, or zeros if they are all equal."""
         added = self._added(memory, components)
-        anew = jnp.all(added.value == added.value[0])
+        anew = AllEqual()(added.value) == 1.0
         return jax.tree.map(lambda x: jnp.where(anew, 0.0, x), added)
 
 

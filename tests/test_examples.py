@@ -211,7 +211,7 @@ def test_the_page_on_fairness_over_time_shows_code_that_runs():
     """It prints what it shows: the vaccines of figure 1 by hand, one score in four ways."""
     names: dict[str, Any] = {"__name__": "page"}
     found = outputs("fairness-over-time", names)
-    assert len(found) == 5 and [said for said, _ in found] == [shown for _, shown in found]
+    assert len(found) == 6 and [said for said, _ in found] == [shown for _, shown in found]
     first, both = names["scores"].values()
     assert first == {
         "long-term": 0.0,

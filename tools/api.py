@@ -111,6 +111,7 @@ PAGES = {
             ],
             "Status and memories": _in("fairness", "Status Full Min Reset Recent"),
             "Automata": _in("fairness.automata", "Automaton Product of_states of_values"),
+            "Exact planning": _in("fairness.planning", "best_score Model"),
         },
         more="fairness",
     ),

@@ -598,22 +598,25 @@ def learning(name: str, good: bool) -> Any:
         return {score: rising(-50.0, ends), other: missed if lending else wasted}
 
     places = dict.fromkeys(experiment.learners, 0) | {"RNN": 2 if good else 0, "FairQCM": 4}
-    curves = {
-        label: one(places[label], 60.0 if label == "RNN" else 10.0)
-        for label, own in experiment.learners.items()
-        if own.published
+    equal = {
+        label: one(places[label], 60.0 if label == "RNN" else 10.0) for label in experiment.learners
     }
-    if "RNN" in curves:  # one seed fewer
-        curves["RNN"] = {panel: rows[:-1] for panel, rows in curves["RNN"].items()}
+    if "RNN" in equal:  # one seed fewer
+        equal["RNN"] = {panel: rows[:-1] for panel, rows in equal["RNN"].items()}
+    curves = {label: equal[label] for label, own in experiment.learners.items() if own.published}
     lines = {
         label: {score: 10.0, other: 80.0} for label in (*experiment.lines, *experiment.bounds())
     }
     better = {
-        label: curves[label] for label, own in experiment.learners.items() if own.better is not None
+        label: equal[label] for label, own in experiment.learners.items() if own.better is not None
     }
     return {
         "x": np.arange(20),
-        "curves": {"published settings": curves, "better settings": better},
+        "curves": {
+            "published settings": curves,
+            "better settings": better,
+            "equal tuning": equal,
+        },
         "lines": lines,
     }
 
@@ -743,7 +746,6 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results"
 NOT_MADE_AGAIN = [
     *(f"fppo-{name}" for name in ("fig1", "fig4", "authors", "goals", "learners", "massaging")),
     "fppo-variants",
-    "mafe-targeted",
 ]
 
 

@@ -12,8 +12,10 @@ from fairgym.report.distributions import core_attribute_distribution
 from fairgym.report.episodes import group_rates
 from fairgym.report.outcomes import metric_comparison
 from fairgym.results.estimates import Result, cumulative_rates
-from fairgym.results.numbers import number
+from fairgym.results.labels import metric_labels
+from fairgym.results.numbers import number, people_unit
 from fairgym.training import evaluate, load
+from fairgym.utils import make
 
 
 def labelled(axes, label: str):
@@ -82,6 +84,16 @@ def test_baselines_are_level_lines(made_up_run):
     assert set(labelled(panels["Objective ↑"], "a rule").get_ydata()) == {0.3}
     assert all(line.get_label() != "a rule" for line in panels["Profit ↑"].get_lines())
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["learned policy", "a rule"]
+
+
+def test_a_disparity_has_the_band_of_its_null(made_up_run):
+    nulls = {"wait_disparity": -0.4, "default_disparity": np.nan}
+    panels = titled(learning.learning_curves([made_up_run(0, [0.0, 1.0])], nulls=nulls))
+    areas = {title: panel.patches for title, panel in panels.items() if panel.patches}
+    ((title, (area,)),) = areas.items()
+    assert "ait" in title and area.get_y() == 0.0
+    (metric,) = (m for m in metric_labels(make("loan")) if m.name == "wait_disparity")
+    assert area.get_height() == pytest.approx(people_unit(metric.unit)[1] * metric.shown(-0.4))
 
 
 def test_configurations_are_told_apart(made_up_run):

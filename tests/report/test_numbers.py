@@ -21,7 +21,7 @@ import fairgym
 import fairgym.report
 from fairgym.cli import main
 from fairgym.report import actions, drawn, findings
-from fairgym.report.outcomes import NULL
+from fairgym.report.drawn import NULL
 from fairgym.results.estimates import Result
 from fairgym.results.labels import words
 from fairgym.results.numbers import number
@@ -46,7 +46,12 @@ LINES = ("learning", "actions", "group-rates", "waiting-over-time")
 def test_lines_and_their_bands(figures, name):
     figure = figures[name]
     rows = numbers_of(figure)
+    nulls = [row for row in rows if row["series"] == NULL]
+    rows = [row for row in rows if row["series"] != NULL]
     assert rows and told_lines(rows) == drawn_lines(figure)
+    areas = [area.get_height() for axes in figure.axes for area in axes.patches]
+    assert [row["value"] for row in nulls] == pytest.approx(areas)
+    assert bool(areas) == (name == "learning")
     corners = [
         corner
         for axes in figure.axes

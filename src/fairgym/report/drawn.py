@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 BAND_ALPHA = 0.18
+NULL = "null, 95% quantile"  # series of the null distribution of a disparity
 
 
 class Drawn(NamedTuple):

@@ -31,10 +31,14 @@ _NULL = (
     " Grey bars behind disparities end at the 95% quantile of the null distribution (permuted"
     " groups)."
 )
+_NULL_BAND = (
+    " In grey: disparities up to the 95% quantile of their null distribution under the final policy"
+    " (permuted groups)."
+)
 _LEARNING = (
     "The learned policy after each epoch of training: its objective and every measure. The arrow in"
     " a title shows which way is better. {band} A measure that is undefined in an epoch is drawn as"
-    " 0.{references}"
+    " 0.{references}{null_band}"
 )
 _ACTIONS = (
     "Each agent's mean action over an episode, after each epoch of training; by group where the"
@@ -116,7 +120,8 @@ def plot_all(page: Measured) -> dict[str, Captioned]:
         draw("schemes", "Fairness over an episode", _SCHEMES, scheme_curves, "shown", "env")
         heading = "Who has received what over an episode"
         draw("status", heading, _STATUS, status_curves, "learned", "env")
-    draw("learning", "Learning curves", _LEARNING, learning_curves, "groups", "references")
+    curves = ("groups", "references", "nulls")
+    draw("learning", "Learning curves", _LEARNING, learning_curves, *curves)
     if people:
         heading = f"Core attribute: {texts['attribute']}"
         draw(
@@ -162,6 +167,7 @@ def _texts(page: Measured) -> dict[str, str]:
         "size": _size(page),
         "attribute": words(env.spec.core_attribute) if has_people(env) else "",
         "null": _NULL if any(one.evaluations[0].nulls for one in page.shown) else "",
+        "null_band": _NULL_BAND if page.nulls else "",
         "two": two,
         "apart": apart,
         "parts": parts,

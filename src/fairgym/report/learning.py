@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairgym.report import style
-from fairgym.report.drawn import curve, keep
+from fairgym.report.drawn import NULL, curve, keep
 from fairgym.report.grouping import RunGroup, Series, groups_of
 from fairgym.results.labels import MetricLabel, metric_labels
 from fairgym.results.numbers import people_unit
@@ -18,6 +18,7 @@ from fairgym.training.run import Run
 def learning_curves(
     runs: Sequence[Run] | Sequence[RunGroup],
     references: Mapping[str, Mapping[str, float]] | None = None,
+    nulls: Mapping[str, float] | None = None,
     *,
     band: str = "range",
 ) -> Figure:
@@ -28,6 +29,8 @@ def learning_curves(
             of one configuration.
         references: Fixed policies drawn as horizontal lines: name -> {"objective" or metric: raw
             value}.
+        nulls: 95% quantile of the null distribution of a disparity, raw: metric -> value. Grey is
+            what lies between it and parity.
         band: "range" shades from the lowest to the highest seed; "interval" shades the 95%
             interval of the mean over seeds. With one seed there is no band.
 
@@ -56,6 +59,10 @@ def learning_curves(
                 level = factor * float(metric.shown(values[metric.name]))
                 panel.axhline(level, label=name, zorder=2, **style.baseline_line(index))
                 keep(panel, name, "every epoch", level)
+        if np.isfinite(bound := (nulls or {}).get(metric.name, np.nan)):
+            bound = factor * float(metric.shown(bound))
+            panel.axhspan(0.0, bound, color=style.GRID, alpha=0.6, linewidth=0, zorder=0)
+            keep(panel, NULL, "every epoch", bound)
         own = aims > 1 and metric.kind == "objective"
         style.set_title(
             panel,

@@ -9,7 +9,7 @@ from typing import Any
 from fairgym.core import Environment, FairgymError, check_shape
 from fairgym.report.grouping import RunGroup, group_runs
 from fairgym.results.estimates import Result, best
-from fairgym.results.labels import has_population, metric_labels
+from fairgym.results.labels import disparities, has_population, metric_labels
 from fairgym.training.comparison import Compared, Comparison, compare
 from fairgym.training.evaluation import ENOUGH
 from fairgym.training.run import load_runs
@@ -93,6 +93,14 @@ class Measured:
             one.name: {m.name: float(m.shown(one.estimate(m).mean)) for m in labels}
             for one in self.fixed
         }
+
+    @property
+    def nulls(self) -> Mapping[str, float]:
+        """95% quantile of the null of each disparity under the learned policy, if there is one."""
+        if len(self.learned) > 1:
+            return {}
+        found = {name: self.learned[0].null(name) for name in disparities(self.env)}
+        return {name: null.bound for name, null in found.items() if null is not None}
 
 
 def measure(

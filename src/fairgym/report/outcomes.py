@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from fairgym.core import Environment
 from fairgym.report import style
-from fairgym.report.drawn import keep
+from fairgym.report.drawn import NULL, keep
 from fairgym.results.estimates import Result, group_rates_of
 from fairgym.results.gaps import compared_rates
 from fairgym.results.labels import (
@@ -25,7 +25,6 @@ from fairgym.results.numbers import Estimate, limits_of, people_unit
 from fairgym.training.courses import few
 
 LEAST_SPAN = 0.02  # of a panel, as a share of its largest value
-NULL = "null, 95% quantile"
 
 
 @style.styled

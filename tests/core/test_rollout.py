@@ -127,6 +127,25 @@ def test_what_is_watched_is_the_state_of_every_moment():
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), seen, state)
 
 
+@pytest.mark.parametrize("steps", [1, 2, 5, 8])
+def test_rows_of_several_episodes_are_those_of_each(steps):
+    """Episodes under one vmap end at different steps; blocks of rows are not all full."""
+    last_steps = jnp.array([1.0, 3.0, 4.0, 7.0, 1e6])
+
+    def recorded(last_step):
+        params = PARAMS.replace(last_step=last_step)
+        options = {"trace": True, "watch": lambda s: s.time, "log": lambda moment: moment.actions}
+        episode = fairgym.rollout(ENV, params, POLICIES, KEY, steps, **options)
+        return episode.length, episode.trace, episode.watched, episode.logged
+
+    together = jax.jit(jax.vmap(recorded))(last_steps)
+    assert together[0].tolist() == [min(steps, last) for last in (1, 3, 4, 7, 8)]
+    for number, last_step in enumerate(last_steps):
+        alone = jax.jit(recorded)(last_step)
+        assert_close(alone, jax.tree.map(lambda x, n=number: x[n], together))
+        assert all(len(x) == steps for x in jax.tree.leaves((alone[1], alone[3])))
+
+
 class Lucky(Toy):
     """The noise of each step is what `gain` counts; `treated` tells what "level" drew."""
 

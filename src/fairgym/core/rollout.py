@@ -1,6 +1,7 @@
 """One episode, from reset to its end, as a single compiled loop."""
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
@@ -70,12 +71,17 @@ class _Loop(Struct):
     step: Int[Array, ""]
     action_sums: dict[str, Float[Array, "..."]]
     action_counts: dict[str, Float[Array, ""]]
-    trace: PyTree
-    watched: PyTree
     memories: dict[str, PyTree]
     hidden: dict[str, PyTree]
     tallies: PyTree
     tallies_lost: PyTree
+
+
+class _Rows(NamedTuple):
+    """What is recorded of a step, or of several; None for what was not requested."""
+
+    trace: PyTree
+    watched: PyTree
     logged: PyTree
 
 
@@ -146,12 +152,12 @@ def rollout(
     asked = _Asked(env, params, policies, steps, discount, trace, watch, folded, tally, log)
     reset_key, policy_key, noise_key = episode_keys(key)
     start, in_fields = asked.start(reset_key, key)
-    end = lax.while_loop(
-        lambda loop: ~loop.terminated & (loop.step < steps),
-        lambda loop: asked.turn(loop, policy_key, noise_key),
-        start,
-    )
-    return _episode(env, end, in_fields)
+    end, rows = asked.run(start, lambda loop: asked.turn(loop, policy_key, noise_key))
+    if watch:
+        first = jax.tree.map(lambda x: x[None], watch(start.state))
+        watched = jax.tree.map(lambda *xs: jnp.concatenate(xs), first, rows.watched)
+        rows = rows._replace(watched=watched)
+    return _episode(env, end, rows, in_fields)
 
 
 class _Acted(Struct):
@@ -186,17 +192,12 @@ class _Asked(NamedTuple):
         if self.tally:
             state = cast(PopulationEnvironment, env).counting_people(state)
         hidden = first_hidden(self.policies)
-        components, action_sums, action_counts, told = self.nothing(state, hidden, key)
-        tallies = trace = watched = None
+        components, action_sums, action_counts = self.nothing(state, hidden, key)
+        tallies = None
         if self.tally:
             tallies = (components, in_parts(env, components, state))
             components = in_groups(env, components, state.group)
         totals, in_fields = ravel_pytree(components)
-        if self.trace:
-            trace = _empty_rows(components, self.steps)
-        if self.watch:
-            rows = _empty_rows(self.watch(state), self.steps + 1)
-            watched = _set_row(rows, self.watch(state), jnp.int32(0))
         start = _Loop(
             state=state,
             totals=totals,
@@ -206,24 +207,59 @@ class _Asked(NamedTuple):
             step=jnp.int32(0),
             action_sums=action_sums,
             action_counts=action_counts,
-            trace=trace,
-            watched=watched,
             memories={n: m.initial(components) for n, m in self.memories.items()},
             hidden=hidden,
             tallies=tallies,
             tallies_lost=tallies,
-            logged=_empty_rows(told, self.steps),
         )
         return start, in_fields
 
+    def run(
+        self, start: _Loop, turn: Callable[[_Loop], tuple[_Loop, _Rows]]
+    ) -> tuple[_Loop, _Rows]:
+        """Make steps until the episode ends; return the final loop state and all rows.
+
+        Under vmap, a while loop copies all that it carries in every step. Therefore rows are
+        collected in blocks of the square root of their number.
+        """
+        steps = self.steps
+
+        def goes_on(loop: _Loop) -> Bool[Array, ""]:
+            return ~loop.terminated & (loop.step < steps)
+
+        one = jax.eval_shape(turn, start)[1]
+        if not jax.tree.leaves(one):
+            return lax.while_loop(goes_on, lambda loop: turn(loop)[0], start), one
+        size = math.isqrt(steps - 1) + 1
+
+        def make_block(carry: tuple[_Loop, _Rows]) -> tuple[_Loop, _Rows]:
+            loop, rows = carry
+            first = loop.step
+
+            def make_step(carry: tuple[_Loop, _Rows]) -> tuple[_Loop, _Rows]:
+                loop, row = turn(carry[0])
+                return loop, _put(
+                    carry[1], jax.tree.map(lambda x: x[None], row), carry[0].step - first
+                )
+
+            loop, block = lax.while_loop(
+                lambda carry: goes_on(carry[0]) & (carry[0].step < first + size),
+                make_step,
+                (loop, _empty(one, size)),
+            )
+            return loop, _put(rows, block, first)
+
+        room = _empty(one, -(-steps // size) * size)
+        end, rows = lax.while_loop(lambda carry: goes_on(carry[0]), make_block, (start, room))
+        return end, jax.tree.map(lambda x: x[:steps], rows)
+
     def nothing(self, state: PyTree, hidden: dict[str, PyTree], key: PRNGKeyArray) -> PyTree:
-        """Return components, sums of actions, their counts, and what a step logs, all zero."""
+        """Return components, sums of actions, and their counts, all zero."""
 
         def step(state: PyTree) -> PyTree:
             acted = self.act(state, hidden, key)
-            after, components, _ = self.env.advance(key, state, acted.actions, self.params)
-            told = self.told(state, acted.actions, components, after)
-            return components, acted.sums, acted.counts, told
+            _, components, _ = self.env.advance(key, state, acted.actions, self.params)
+            return components, acted.sums, acted.counts
 
         shapes = jax.eval_shape(step, state)
         return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
@@ -239,8 +275,10 @@ class _Asked(NamedTuple):
         people = cast(PopulationEnvironment, env).people(before) if some else {}
         return self.log(Moment(before, people, actions, components, after, self.params))
 
-    def turn(self, loop: _Loop, policy_key: PRNGKeyArray, noise_key: PRNGKeyArray) -> _Loop:
-        """Make one step."""
+    def turn(
+        self, loop: _Loop, policy_key: PRNGKeyArray, noise_key: PRNGKeyArray
+    ) -> tuple[_Loop, _Rows]:
+        """Make one step; return the next loop state, and what is recorded."""
         env, now = self.env, loop.step
         # two separate keys: if no policy uses its key, the compiler removes it
         step_key = jax.random.fold_in(noise_key, now)
@@ -259,8 +297,7 @@ class _Asked(NamedTuple):
         totals, lost = add_compensated(
             loop.totals, loop.lost, ravel_pytree(components)[0] * loop.discount
         )
-        watch = self.watch
-        return _Loop(
+        after = _Loop(
             state=state,
             totals=totals,
             lost=lost,
@@ -269,13 +306,15 @@ class _Asked(NamedTuple):
             step=now + 1,
             action_sums=jax.tree.map(jnp.add, loop.action_sums, acted.sums),
             action_counts=jax.tree.map(jnp.add, loop.action_counts, acted.counts),
-            trace=_set_row(loop.trace, components, now) if self.trace else None,
-            watched=_set_row(loop.watched, watch(state), now + 1) if watch else None,
             memories={n: m.update(loop.memories[n], components) for n, m in self.memories.items()},
             hidden=acted.hidden,
             tallies=tallies,
             tallies_lost=tallies_lost,
-            logged=_set_row(loop.logged, logged, now),
+        )
+        return after, _Rows(
+            trace=components if self.trace else None,
+            watched=self.watch(state) if self.watch else None,
+            logged=logged,
         )
 
     def act(self, state: PyTree, hidden: Mapping[str, PyTree], key: PRNGKeyArray) -> _Acted:
@@ -314,7 +353,9 @@ class _Asked(NamedTuple):
         return (action, *space.counted(action, observation.mask)), hidden
 
 
-def _episode(env: Environment, end: _Loop, in_fields: Callable[[Array], PyTree]) -> Episode:
+def _episode(
+    env: Environment, end: _Loop, rows: _Rows, in_fields: Callable[[Array], PyTree]
+) -> Episode:
     """Return the result of the final loop state; `in_fields` makes components of its sums."""
     told = jax.tree.map(jnp.add, end.tallies, end.tallies_lost)
     tallies, part_totals = told or (None, {})
@@ -327,22 +368,22 @@ def _episode(env: Environment, end: _Loop, in_fields: Callable[[Array], PyTree])
             agent: end.action_sums[agent] / jnp.maximum(end.action_counts[agent], 1.0)
             for agent in env.agents
         },
-        trace=end.trace,
-        watched=end.watched,
+        trace=rows.trace,
+        watched=rows.watched,
         memories=end.memories,
         tallies=tallies,
         part_totals=part_totals,
-        logged=end.logged,
+        logged=rows.logged,
     )
 
 
-def _empty_rows(values: PyTree, rows: int) -> PyTree:
-    """Return zeros for this number of rows of values."""
-    return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), values)
+def _empty(row: PyTree, rows: int) -> PyTree:
+    """Return zeros for this number of rows, from the shapes of one."""
+    return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), row)
 
 
-def _set_row(rows: PyTree, values: PyTree, row: Array) -> PyTree:
-    """Return the rows with one of them replaced."""
+def _put(rows: PyTree, block: PyTree, first: Array) -> PyTree:
+    """Return the rows with a block of them replaced."""
     return jax.tree.map(
-        lambda many, x: lax.dynamic_update_index_in_dim(many, x, row, 0), rows, values
+        lambda many, few: lax.dynamic_update_slice_in_dim(many, few, first, 0), rows, block
     )

@@ -153,6 +153,8 @@ class _Training:
             self.places.setdefault(one.folder, len(self.places) + 1)
         ahead = [one for one in every if one.folder not in self.failed and not one.finished]
         if ahead:
+            # some experiments choose further runs by the results of the first
+            self.clock.runs = max(self.clock.runs, self.clock.done + len(ahead))
             together = contextlib.nullcontext(self.shown) if self.shown else None
             with together or shown_together(several=self.clock) as shown:
                 failed = self.engine.run(ahead, lambda one: shown(self._label(one)), self.say)

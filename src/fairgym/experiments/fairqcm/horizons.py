@@ -60,7 +60,7 @@ class FairqcmHorizons(ex.Experiment):
         " the sums of a full memory no longer do"
     )
     sizes: ClassVar = {
-        "paper": ex.Size(epochs=10, steps=60_000, held_out=8, seeds=20),
+        "paper": ex.Size(epochs=10, steps=60_000, held_out=8, seeds=10),
         "quick": ex.Size(epochs=2, steps=8_000, held_out=2, seeds=3),
     }
     horizons: ClassVar[Sequence[int]] = HORIZONS

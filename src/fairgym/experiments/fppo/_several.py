@@ -12,7 +12,7 @@ from fairgym.algorithms.f_ppo import FPpo
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import CRITERION, Courses, outcomes_table
 from fairgym.experiments.fppo._courses import CourseFigure, acting, massaged
-from fairgym.experiments.fppo._systems import ATTENTION, SIZES
+from fairgym.experiments.fppo._systems import SIZES
 from fairgym.report import style
 from fairgym.results.labels import capital
 
@@ -22,7 +22,6 @@ DOTS = (
     "Large marks are interquartile means over seeds with stratified bootstrap 95% intervals, faint"
     " dots are seeds."
 )
-FEWER_SEEDS = f"Attention has at most {ATTENTION.seeds} seeds."
 
 # Label -> label of the learner in `System.config`, and hyperparameters that differ from its own.
 Learners = Mapping[str, tuple[str, Mapping[str, Any]]]
@@ -57,10 +56,6 @@ class SeveralSystems(ex.Experiment):
             for name in self.systems
             for label, (learner, more) in self.learners(name).items()
         }
-
-    def seeds_of(self, key: str, size: ex.Size) -> Sequence[int]:
-        """Return fewer seeds in attention, whose runs take longer."""
-        return figure_of(key.split(": ")[0]).system.seeds_at(size)
 
     def measure(self, size: ex.Size, runs: ex.Runs, seeds: Sequence[int]) -> PyTree:
         """Return system -> "panels", and "courses" like those of the figures."""

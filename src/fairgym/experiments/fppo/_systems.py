@@ -1,7 +1,7 @@
 """Learners of the three environments: published numbers, and training lengths."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fairgym.benchmark.authors import AUTHORS, Authors
@@ -16,15 +16,7 @@ BEYOND = (LAGRANGIAN, ELBERT)  # newer learners that are not in the paper
 
 # An epoch of 7 x 2,000, 41 x 1,000 or 512 x 20 steps has 7, 20 or 5 rounds of 2,048. In all these
 # are 343, 980 and 245 rounds; the paper has 350 (of 2,000 steps), 976 and 244.
-SIZES = {"paper": Size(epochs=49, seeds=20), "quick": Size(epochs=20, seeds=3)}
-
-
-def at_most(seeds: int) -> dict[str, Size]:
-    """Return both sizes with no more than this number of seeds."""
-    return {
-        scale: dataclasses.replace(size, seeds=min(size.seeds, seeds))
-        for scale, size in SIZES.items()
-    }
+SIZES = {"paper": Size(epochs=49, seeds=10), "quick": Size(epochs=20, seeds=3)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +32,6 @@ class System:
         bias_weight: alpha of ELBERT-PO, as published for these environments.
         episodes: Episodes per training epoch, at paper scale and at quick scale.
         held_out: Evaluation episodes per seed, at paper scale and at quick scale.
-        seeds: Largest number of seeds, also where several systems are compared.
         environment: Arguments of the environment, also in evaluation.
         memory: Name of the memory that learners observe, as in the authors' code.
         shared: Further hyperparameters of all learners.
@@ -52,7 +43,6 @@ class System:
     bias_weight: float
     episodes: tuple[int, int]
     held_out: tuple[int, int]
-    seeds: int
     environment: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     memory: str = ""
     shared: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -61,9 +51,7 @@ class System:
     def sizes(self) -> dict[str, Size]:
         """Both sizes of an experiment in this environment."""
         return {
-            scale: dataclasses.replace(
-                size, episodes=episodes, held_out=held_out, seeds=min(size.seeds, self.seeds)
-            )
+            scale: dataclasses.replace(size, episodes=episodes, held_out=held_out)
             for (scale, size), episodes, held_out in zip(
                 SIZES.items(), self.episodes, self.held_out, strict=True
             )
@@ -72,10 +60,6 @@ class System:
     def at(self, size: Size) -> Size:
         """Return this environment's size with the nearest number of epochs."""
         return min(self.sizes.values(), key=lambda own: abs((own.epochs or 0) - (size.epochs or 0)))
-
-    def seeds_at(self, size: Size) -> Sequence[int]:
-        """Return the seeds in a comparison of several systems."""
-        return range(min(size.seeds, self.seeds))
 
     def config(self, label: str, size: Size, **more: Any) -> RunConfig:
         """Return the configuration of a learner by its label, with further hyperparameters."""
@@ -116,7 +100,6 @@ BANK_LOANS = System(
     bias_weight=2e5,
     episodes=(7, 7),
     held_out=(10, 4),
-    seeds=20,
     environment={"shows_cash": False},
     memory="rates",
 )
@@ -127,7 +110,6 @@ ATTENTION = System(
     bias_weight=50.0,
     episodes=(41, 14),  # 7 rounds of an epoch at the quick scale, 140 in all
     held_out=(10, 10),
-    seeds=10,
     memory="rates",
     shared={"init_std": 1.0},  # of the authors' learners; tau is a difference of densities
 )
@@ -138,5 +120,4 @@ EPIDEMIC = System(
     bias_weight=20.0,
     episodes=(512, 512),
     held_out=(200, 200),
-    seeds=20,
 )

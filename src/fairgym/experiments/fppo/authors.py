@@ -1,5 +1,6 @@
 """The three systems with the authors' networks, learning rate and batches."""
 
+import dataclasses
 from typing import ClassVar
 
 from jaxtyping import PyTree
@@ -16,7 +17,7 @@ from fairgym.experiments.fppo._several import (
     named,
     outcomes,
 )
-from fairgym.experiments.fppo._systems import A_PPO, F_PPO, PPO, at_most
+from fairgym.experiments.fppo._systems import A_PPO, F_PPO, PPO, SIZES
 
 COLUMNS = (SHORT, LONG, REWARD)
 
@@ -31,7 +32,8 @@ class FppoAuthors(SeveralSystems):
         'F-PPO "is capable of striking a desired balance between short-term fairness, long-term'
         ' fairness, and the utility of the sequential decision system"'
     )
-    sizes: ClassVar = at_most(3)  # the networks are large
+    # the networks are large
+    sizes: ClassVar = {scale: dataclasses.replace(size, seeds=3) for scale, size in SIZES.items()}
     caption: ClassVar[str] = (
         f"{DOTS} F-PPO's actions are massaged. One environment, batches of 64 steps, a learning"
         " rate of 1e-5, rectified units, and networks of the authors' sizes, of which actor and"

@@ -19,7 +19,6 @@ SYSTEMS = {
     "largest deviation of units": ATTENTION,
     "gap of vaccines per new infection": EPIDEMIC,
 }
-BY_NAME = {system.name: system for system in SYSTEMS.values()}
 LEARNERS = (F_PPO, F_PPO_L)
 MEASURE = "short_term"  # log key; the standard deviation over the steps of an epoch has "_std"
 
@@ -37,10 +36,6 @@ class FppoFig2(ex.Experiment):
     )
     sizes: ClassVar = SIZES
     criterion: ClassVar[str] = CRITERION
-
-    def seeds_of(self, key: str, size: ex.Size) -> Sequence[int]:
-        """Return fewer seeds in attention, whose runs take longer."""
-        return BY_NAME[key.split(": ")[0]].seeds_at(size)
 
     def grid(self, size: ex.Size) -> ex.Grid:
         """Return both learners in each environment, with F-PPO as in figures 1, 3 and 4."""
@@ -103,8 +98,7 @@ class FppoFig2(ex.Experiment):
         return ex.Outcome(
             figures={"": _plot(data)},
             caption=f"{ex.CAPTION} Top: mean over the steps of a training epoch, with exploration."
-            " Bottom: standard deviation. The vertical line marks the start of massaging."
-            f" Attention has at most {ATTENTION.seeds} seeds.",
+            " Bottom: standard deviation. The vertical line marks the start of massaging.",
             tables=[
                 ex.columns_table(
                     [

@@ -11,7 +11,6 @@ from fairgym.environments.bank_loans import BankLoansParams
 from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT, Courses
 from fairgym.experiments.fppo._several import (
-    FEWER_SEEDS,
     Learners,
     SeveralSystems,
     each_system,
@@ -55,7 +54,7 @@ class FppoGoals(SeveralSystems):
     caption: ClassVar[str] = (
         "A dot is a seed, a large mark the mean over seeds: mean long-term unfairness and reward of"
         " an evaluation episode. The dashed line joins the means that no other one beats in both."
-        f" F-PPO's actions are massaged. {FEWER_SEEDS}"
+        " F-PPO's actions are massaged."
     )
 
     def learners(self, name: str) -> Learners:

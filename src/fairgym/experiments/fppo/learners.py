@@ -11,7 +11,6 @@ from fairgym.experiments.fppo._claims import REWARD, SHORT, Courses
 from fairgym.experiments.fppo._courses import BIAS
 from fairgym.experiments.fppo._several import (
     DOTS,
-    FEWER_SEEDS,
     Learners,
     SeveralSystems,
     dots_figure,
@@ -37,7 +36,7 @@ class FppoLearners(SeveralSystems):
         "in these systems ELBERT-PO has a lower bias than A-PPO at no less reward; CPO and"
         " PPO-Lagrangian keep the bound on the short-term unfairness that they are given"
     )
-    caption: ClassVar[str] = f"{DOTS} {FEWER_SEEDS}"
+    caption: ClassVar[str] = DOTS
 
     def learners(self, name: str) -> Learners:
         """Return the learners; CPO in attention only, as in the paper."""

@@ -15,7 +15,7 @@ from fairgym.experiments.fppo._several import (
     each_system,
     named,
 )
-from fairgym.experiments.fppo._systems import F_PPO, F_PPO_L, at_most
+from fairgym.experiments.fppo._systems import F_PPO, F_PPO_L
 
 ATTENTION, EPIDEMIC = "attention", "epidemic"
 OWN, FIXED, SAMPLED = "massaged, own density", "massaged, fixed density", "sampled action"
@@ -44,7 +44,6 @@ class FppoMassaging(SeveralSystems):
         ' serves "to perform fair actions when the policy network generates biased ones and also'
         ' encourage the policy to generate fair and high-reward actions"'
     )
-    sizes: ClassVar = at_most(10)
     systems: ClassVar = (ATTENTION, EPIDEMIC)
     massages: ClassVar[bool] = False
     caption: ClassVar[str] = (

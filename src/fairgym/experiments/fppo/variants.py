@@ -9,7 +9,6 @@ from fairgym.experiments import _parts as ex
 from fairgym.experiments.fppo._claims import LONG, REWARD, SHORT, Courses
 from fairgym.experiments.fppo._courses import drawn
 from fairgym.experiments.fppo._several import (
-    FEWER_SEEDS,
     Learners,
     SeveralSystems,
     each_system,
@@ -44,7 +43,7 @@ class FppoVariants(SeveralSystems):
         " advantage is left open, and measures are estimated from a window of steps"
     )
     sizes: ClassVar = SIZES
-    caption = f"{ex.CAPTION} All learners except PPO use massaging in evaluation. {FEWER_SEEDS}"
+    caption = f"{ex.CAPTION} All learners except PPO use massaging in evaluation."
 
     def learners(self, name: str) -> Learners:
         """Return PPO, F-PPO-S and four variants of F-PPO."""

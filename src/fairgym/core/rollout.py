@@ -1,7 +1,6 @@
 """One episode, from reset to its end, as a single compiled loop."""
 
 import functools
-import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
@@ -22,6 +21,7 @@ from fairgym.core.environment import (
     require_agents,
 )
 from fairgym.core.errors import FairgymError, check_shape
+from fairgym.core.loops import while_recording
 from fairgym.core.params import Params
 from fairgym.core.policy import AnyPolicy, decide, first_hidden
 from fairgym.core.struct import Struct
@@ -78,7 +78,7 @@ class _Loop(Struct):
 
 
 class _Rows(NamedTuple):
-    """What is recorded of a step, or of several; None for what was not requested."""
+    """What is recorded of each step; None for what was not requested."""
 
     trace: PyTree
     watched: PyTree
@@ -151,13 +151,18 @@ def rollout(
     folded: Mapping[str, Memory] = env.spec.schemes if memories is None else memories
     asked = _Asked(env, params, policies, steps, discount, trace, watch, folded, tally, log)
     reset_key, policy_key, noise_key = episode_keys(key)
-    start, in_fields = asked.start(reset_key, key)
-    end, rows = asked.run(start, lambda loop: asked.turn(loop, policy_key, noise_key))
-    if watch:
-        first = jax.tree.map(lambda x: x[None], watch(start.state))
-        watched = jax.tree.map(lambda *xs: jnp.concatenate(xs), first, rows.watched)
-        rows = rows._replace(watched=watched)
-    return _episode(env, end, rows, in_fields)
+    start, first, in_fields = asked.start(reset_key, key)
+    end, rows = while_recording(
+        lambda loop: ~loop.terminated & (loop.step < steps),
+        lambda loop: asked.turn(loop, policy_key, noise_key),
+        start,
+        first,
+        steps,
+    )
+    watched = jax.tree.map(
+        lambda one, more: jnp.concatenate([one[None], more]), first.watched, rows.watched
+    )
+    return _episode(env, end, rows._replace(watched=watched), in_fields)
 
 
 class _Acted(Struct):
@@ -185,14 +190,14 @@ class _Asked(NamedTuple):
 
     def start(
         self, reset_key: PRNGKeyArray, key: PRNGKeyArray
-    ) -> tuple[_Loop, Callable[[Array], PyTree]]:
-        """Return the loop state before the first step, and a function from sums to components."""
+    ) -> tuple[_Loop, _Rows, Callable[[Array], PyTree]]:
+        """Return the first loop state, a row of that moment, and a function to make components."""
         env = self.env
         state = env.initial_state(reset_key, self.params)
         if self.tally:
             state = cast(PopulationEnvironment, env).counting_people(state)
         hidden = first_hidden(self.policies)
-        components, action_sums, action_counts = self.nothing(state, hidden, key)
+        components, action_sums, action_counts, told = self.nothing(state, hidden, key)
         tallies = None
         if self.tally:
             tallies = (components, in_parts(env, components, state))
@@ -212,54 +217,24 @@ class _Asked(NamedTuple):
             tallies=tallies,
             tallies_lost=tallies,
         )
-        return start, in_fields
+        return start, self.row(components, state, told), in_fields
 
-    def run(
-        self, start: _Loop, turn: Callable[[_Loop], tuple[_Loop, _Rows]]
-    ) -> tuple[_Loop, _Rows]:
-        """Make steps until the episode ends; return the final loop state and all rows.
-
-        Under vmap, a while loop copies all that it carries in every step. Therefore rows are
-        collected in blocks of the square root of their number.
-        """
-        steps = self.steps
-
-        def goes_on(loop: _Loop) -> Bool[Array, ""]:
-            return ~loop.terminated & (loop.step < steps)
-
-        one = jax.eval_shape(turn, start)[1]
-        if not jax.tree.leaves(one):
-            return lax.while_loop(goes_on, lambda loop: turn(loop)[0], start), one
-        size = math.isqrt(steps - 1) + 1
-
-        def make_block(carry: tuple[_Loop, _Rows]) -> tuple[_Loop, _Rows]:
-            loop, rows = carry
-            first = loop.step
-
-            def make_step(carry: tuple[_Loop, _Rows]) -> tuple[_Loop, _Rows]:
-                loop, row = turn(carry[0])
-                return loop, _put(
-                    carry[1], jax.tree.map(lambda x: x[None], row), carry[0].step - first
-                )
-
-            loop, block = lax.while_loop(
-                lambda carry: goes_on(carry[0]) & (carry[0].step < first + size),
-                make_step,
-                (loop, _empty(one, size)),
-            )
-            return loop, _put(rows, block, first)
-
-        room = _empty(one, -(-steps // size) * size)
-        end, rows = lax.while_loop(lambda carry: goes_on(carry[0]), make_block, (start, room))
-        return end, jax.tree.map(lambda x: x[:steps], rows)
+    def row(self, components: PyTree, state: PyTree, told: PyTree) -> _Rows:
+        """Return what is recorded of a step."""
+        return _Rows(
+            trace=components if self.trace else None,
+            watched=self.watch(state) if self.watch else None,
+            logged=told,
+        )
 
     def nothing(self, state: PyTree, hidden: dict[str, PyTree], key: PRNGKeyArray) -> PyTree:
-        """Return components, sums of actions, and their counts, all zero."""
+        """Return components, sums of actions, their counts, and what a step logs, all zero."""
 
         def step(state: PyTree) -> PyTree:
             acted = self.act(state, hidden, key)
-            _, components, _ = self.env.advance(key, state, acted.actions, self.params)
-            return components, acted.sums, acted.counts
+            after, components, _ = self.env.advance(key, state, acted.actions, self.params)
+            told = self.told(state, acted.actions, components, after)
+            return components, acted.sums, acted.counts, told
 
         shapes = jax.eval_shape(step, state)
         return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
@@ -286,7 +261,7 @@ class _Asked(NamedTuple):
         state, components, terminated = env.advance(
             step_key, loop.state, acted.actions, self.params
         )
-        logged = self.told(loop.state, acted.actions, components, state)
+        told = self.told(loop.state, acted.actions, components, state)
         tallies = tallies_lost = None
         if self.tally:
             counted = (components, in_parts(env, components, loop.state))
@@ -311,11 +286,7 @@ class _Asked(NamedTuple):
             tallies=tallies,
             tallies_lost=tallies_lost,
         )
-        return after, _Rows(
-            trace=components if self.trace else None,
-            watched=self.watch(state) if self.watch else None,
-            logged=logged,
-        )
+        return after, self.row(components, state, told)
 
     def act(self, state: PyTree, hidden: Mapping[str, PyTree], key: PRNGKeyArray) -> _Acted:
         """Return the actions of all agents that act now."""
@@ -374,16 +345,4 @@ def _episode(
         tallies=tallies,
         part_totals=part_totals,
         logged=rows.logged,
-    )
-
-
-def _empty(row: PyTree, rows: int) -> PyTree:
-    """Return zeros for this number of rows, from the shapes of one."""
-    return jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype), row)
-
-
-def _put(rows: PyTree, block: PyTree, first: Array) -> PyTree:
-    """Return the rows with a block of them replaced."""
-    return jax.tree.map(
-        lambda many, few: lax.dynamic_update_slice_in_dim(many, few, first, 0), rows, block
     )

@@ -12,11 +12,20 @@ from stand_ins import stand_in
 
 from fairgym.cli import main
 from fairgym.core import FairgymError
-from fairgym.experiments import Check, Experiment, Outcome, Size, Table, experiments, reproduce
+from fairgym.experiments import (
+    Check,
+    Experiment,
+    Outcome,
+    Size,
+    Table,
+    _reproduce,
+    experiments,
+    reproduce,
+)
 from fairgym.experiments._base import run_config
 from fairgym.experiments._markdown import Making, cut_words, page_text, training_time
 from fairgym.experiments._measurements import held_out_run, score
-from fairgym.sweeps import folder_name
+from fairgym.sweeps import folder_name, plan
 from fairgym.training import devices
 from fairgym.training.run import Run
 
@@ -215,6 +224,22 @@ def test_runs_that_follow_from_others_are_made_after_them(tmp_path):
         for path in (tmp_path / "runs").rglob("config.json")
     }
     assert rates == {0.01, 0.02}
+
+
+def test_runs_beyond_those_known_in_advance_are_counted(tmp_path, monkeypatch, capsys):
+    class Pretend:
+        def run(self, planned, show, say):
+            for one in planned:
+                with show(one):
+                    pass
+            return []
+
+    monkeypatch.setattr(_reproduce, "loaded", lambda planned: {})
+    train = _reproduce._Training(Pretend(), None, print, total=1)
+    for seeds in (1, 3):  # nothing is trained, so that the second time all three are to be made
+        train(plan({"toy": small()}, {"toy": range(seeds)}, tmp_path))
+    done = [line.split(":")[0] for line in capsys.readouterr().out.splitlines() if "done" in line]
+    assert done == ["2 of 4 runs done", "3 of 4 runs done", "4 of 4 runs done"]
 
 
 def test_an_interrupted_reproduction_goes_on_where_it_stopped(whole, tmp_path):

@@ -97,7 +97,8 @@ def test_every_memory_has_the_same_number_of_steps_at_every_horizon():
         given = config.algorithm_args
         horizon = config.environment_args["horizon"]
         made[key] = given["epochs"] * given["episodes_per_epoch"] * horizon
-    assert set(made.values()) == {size.steps} and len(made) == 4 * len(horizons.MEMORIES)
+    assert set(made.values()) == {size.epochs * size.steps}
+    assert len(made) == 4 * len(horizons.MEMORIES)
 
 
 @pytest.mark.parametrize("name", ["automata", "myopia"])

@@ -60,8 +60,8 @@ class FairqcmHorizons(ex.Experiment):
         " the sums of a full memory no longer do"
     )
     sizes: ClassVar = {
-        "paper": ex.Size(epochs=10, steps=60_000, held_out=8, seeds=10),
-        "quick": ex.Size(epochs=2, steps=8_000, held_out=2, seeds=3),
+        "paper": ex.Size(epochs=10, steps=6_000, held_out=8, seeds=10),
+        "quick": ex.Size(epochs=2, steps=4_000, held_out=2, seeds=3),
     }
     horizons: ClassVar[Sequence[int]] = HORIZONS
 
@@ -70,7 +70,7 @@ class FairqcmHorizons(ex.Experiment):
         assert size.steps is not None and size.epochs is not None
         grid = {}
         for horizon in self.horizons:
-            episodes = max(size.steps // horizon, 1)
+            episodes = max(size.epochs * size.steps // horizon, 1)
             epochs = min(size.epochs, episodes)
             length = {"epochs": epochs, "episodes_per_epoch": episodes // epochs}
             for label, memory in MEMORIES.items():

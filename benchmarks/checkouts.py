@@ -3,10 +3,14 @@
 For example, after `git worktree add /tmp/before COMMIT`:
 
     python benchmarks/checkouts.py /tmp/before . --step loan health --people 1000 10000
+    python benchmarks/checkouts.py /tmp/before . --update f-ppo:attention f-mappo:loan:300
     python benchmarks/checkouts.py /tmp/before . --command train loan --population 300 --epochs 2
 
-`--step` prints microseconds per environment step without and with the two-layer networks, and
-`--command` CPU seconds of a `fairgym` command, cold (with an empty compilation cache) and warm.
+`--step` prints microseconds per environment step without and with the two-layer networks, and the
+peak memory of the process in GiB. `--update` prints CPU seconds of a learner's set-up and first
+update (without a compilation cache) and of further updates, `--command` those of a `fairgym`
+command, cold (with an empty compilation cache) and warm.
+
 Ratios are to the first checkout, medians over the turns. All checkouts run with this Python and
 its libraries. CPU time is counted, so that other load on the machine matters little.
 """
@@ -61,6 +65,25 @@ for turn, _ in enumerate(sys.stdin):
     print("measured", 1e6 * (time.process_time() - begun) / steps, flush=True)
 """
 
+UPDATES = """
+import sys, time
+import fairgym, jax
+from fairgym.algorithms import algorithms
+from fairgym.fairness import Objective
+
+begun = time.process_time()
+algorithm, name, *people = sys.argv[1].split(":")
+env = fairgym.make(name, **({"population": int(people[0])} if people else {}))
+learner = algorithms.get(algorithm)()
+state = learner.init(jax.random.key(0), env, Objective.half_direct(env))
+state, _ = jax.block_until_ready(learner.update(state))
+print("measured", time.process_time() - begun, flush=True)
+for _ in sys.stdin:
+    begun = time.process_time()
+    state, _ = jax.block_until_ready(learner.update(state))
+    print("measured", time.process_time() - begun, flush=True)
+"""
+
 COMMAND = """
 import resource, sys
 from fairgym.cli import main
@@ -109,20 +132,49 @@ def in_turns(what: str, runs: dict[str, Callable[[], float]], turns: int) -> Non
     first = next(iter(found.values()))
     for checkout, numbers in found.items():
         ratio = statistics.median(one / base for one, base in zip(numbers, first, strict=True))
-        print(f"{what:<32} {checkout:<24} {statistics.median(numbers):>10.2f} {ratio:>7.3f}")
+        print(
+            f"{what:<32} {checkout:<24} {statistics.median(numbers):>10.3f} {ratio:>7.3f}",
+            flush=True,
+        )
 
 
-def step_runs(checkouts: Sequence[str], words: Sequence[str]) -> dict[str, Callable[[], float]]:
-    """Return functions that measure a step in each checkout."""
-    workers = {checkout: started(checkout, STEPS, words) for checkout in checkouts}
+def again(worker: subprocess.Popen[str]) -> float:
+    """Let a worker measure once more, and return its number."""
+    assert worker.stdin
+    worker.stdin.write("\n")
+    worker.stdin.flush()
+    return number_from(worker)
 
-    def run(worker: subprocess.Popen[str]) -> float:
-        assert worker.stdin
-        worker.stdin.write("\n")
-        worker.stdin.flush()
-        return number_from(worker)
 
-    return {checkout: lambda w=worker: run(w) for checkout, worker in workers.items()}
+def peak_memory(worker: subprocess.Popen[str]) -> float:
+    """Return the peak memory of a running worker, in GiB."""
+    status = Path(f"/proc/{worker.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 2**20
+
+
+def measure_steps(checkouts: Sequence[str], name: str, people: int, turns: int) -> None:
+    """Print the time of a step without and with networks."""
+    for networks in (False, True):
+        words = [name, str(people), str(networks)]
+        workers = {checkout: started(checkout, STEPS, words) for checkout in checkouts}
+        runs = {checkout: lambda w=worker: again(w) for checkout, worker in workers.items()}
+        what = f"{name} {people:,}{' networks' if networks else ''}"
+        in_turns(f"{what}, us", runs, turns)
+        for checkout, worker in workers.items():
+            print(f"{what + ', GiB':<32} {checkout:<24} {peak_memory(worker):>10.2f}", flush=True)
+
+
+def measure_updates(checkouts: Sequence[str], learner: str, turns: int) -> None:
+    """Print the time of a learner's first update and of further ones."""
+    workers: dict[str, subprocess.Popen[str]] = {}
+
+    def first(checkout: str) -> float:
+        cold = {"JAX_ENABLE_COMPILATION_CACHE": "false"}
+        workers[checkout] = started(checkout, UPDATES, [learner], **cold)
+        return number_from(workers[checkout])
+
+    in_turns(f"{learner}, first, s", {c: lambda c=c: first(c) for c in checkouts}, turns)
+    in_turns(f"{learner}, more, s", {c: lambda c=c: again(workers[c]) for c in checkouts}, turns)
 
 
 def main() -> None:
@@ -133,16 +185,16 @@ def main() -> None:
     parser.add_argument("checkouts", nargs="+", help="folders; the first is compared with")
     parser.add_argument("--step", nargs="+", default=(), metavar="NAME", help="environments")
     parser.add_argument("--people", nargs="+", type=int, default=[1_000, 10_000])
+    parser.add_argument("--update", nargs="+", default=(), metavar="ALGORITHM:ENVIRONMENT[:PEOPLE]")
     parser.add_argument("--command", nargs=argparse.REMAINDER, help="words after `fairgym`")
     parser.add_argument("--turns", type=int, default=7)
     asked = parser.parse_args()
     print(f"{'':<32} {'checkout':<24} {'median':>10} {'ratio':>7}")
     for name in asked.step:
         for people in asked.people:
-            for networks in (False, True):
-                what = f"{name} {people:,}{' networks' if networks else ''}, us"
-                words = [name, str(people), str(networks)]
-                in_turns(what, step_runs(asked.checkouts, words), asked.turns)
+            measure_steps(asked.checkouts, name, people, asked.turns)
+    for learner in asked.update:
+        measure_updates(asked.checkouts, learner, asked.turns)
     with tempfile.TemporaryDirectory() as folder:
         caches = {checkout: tempfile.mkdtemp(dir=folder) for checkout in asked.checkouts}
         for warm in (False, True) if asked.command else ():

@@ -118,7 +118,7 @@ def cut_words(experiment: Experiment, making: Making) -> str:
             if people < INFERRED_PEOPLE
             else f"the number of people is not published, and is {suggested}"
         )
-    return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'nothing is reduced'}"
+    return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'complete'}"
 
 
 def training_time(run: Run) -> float:

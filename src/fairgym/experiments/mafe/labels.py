@@ -86,6 +86,7 @@ class MafeLabels(ex.ComparisonFigure):
             " over the null)",
             ex.At(ON_TRUTH, ESTIMATED, FULL, excess=True),
             ex.At(ON_TRUTH, GAP, FULL, excess=True),
+            "calibrated",  # its direction is that of a trial at quick scale
         ),
     )
 

@@ -147,7 +147,7 @@ def largest_gap(gaps: Sequence[Gap]) -> tuple[float, float, float]:
     The interval follows from the simultaneous intervals. If all of them contain the true gaps, the
     largest absolute gap lies between the largest lower limit and the largest upper limit of all
     absolute gaps. It starts at 0 unless the interval of some pair excludes 0. A bootstrap of the
-    largest gap cannot do so, because resampled gaps of 0 are never 0.
+    largest gap cannot do so, because the largest of resampled gaps is rarely 0.
 
     Args:
         gaps: Gaps from `systematic_gaps`.

@@ -12,8 +12,8 @@ from fairgym.algorithms.tabular_q import TabularQ
 class TabularFairQcm(TabularQ):
     """Tabular Q-learning with counterfactual memories: algorithm 1 of the paper.
 
-    The paper's offsets are 1 and 2, those of the authors' code 0 and 1. The latter learn
-    more, since their memories occur sooner.
+    The paper's offsets are 1 and 2, those of the authors' code 0 and 1. The latter score
+    higher.
     """
 
     name: ClassVar[str] = "tabular-fair-qcm"

@@ -707,9 +707,14 @@ MADE_UP: dict[str, Callable[[bool], Any]] = {
 }
 
 
+@functools.cache  # read by several tests
+def agreeing(name):
+    return experiments.get(name)().conclude(MADE_UP[name](True))
+
+
 @pytest.mark.parametrize("name", MADE_UP)
 def test_checks_hold_with_numbers_that_agree(name):
-    outcome = experiments.get(name)().conclude(MADE_UP[name](True))
+    outcome = agreeing(name)
     failed = [check for check in outcome.checks if check.outcome != "holds"]
     assert not failed
     assert outcome.verdict == ("holds" if outcome.tally.of("predicted") else "no prediction")
@@ -728,7 +733,7 @@ def test_checks_fail_with_numbers_that_disagree(name):
 
 def test_each_of_many_lines_has_panels_of_its_own():
     """Rows are measures, columns are policies; the others of a row are grey and thin."""
-    figure = experiments.get("fppo-fig3")().conclude(MADE_UP["fppo-fig3"](True)).figures[""]
+    figure = agreeing("fppo-fig3").figures[""]
     names = [axes.get_title(loc="left").replace("\n", " ") for axes in figure.axes]
     titles = [name for name in names if name]
     assert {"F-PPO", "PPO", "A-PPO", "CPO"} <= set(titles)
@@ -749,9 +754,7 @@ NOT_MADE_AGAIN = ["fppo-authors"]
 @pytest.mark.parametrize("name", MADE_UP)
 def test_kinds_on_a_page_are_those_of_its_experiment(name):
     """Statements that contain measured numbers differ in made-up data."""
-    kinds = {
-        c.statement: c.kind for c in experiments.get(name)().conclude(MADE_UP[name](True)).checks
-    }
+    kinds = {check.statement: check.kind for check in agreeing(name).checks}
     pages = [
         p for scale in ("", "-quick", "-full") if (p := RESULTS / f"{name}{scale}.md").is_file()
     ]
@@ -777,12 +780,12 @@ def test_the_actions_of_figure_10_are_those_of_its_page():
     head = "| environment | agent | action |"
     lines = page.read_text(encoding="utf-8").partition(head)[2].partition("\n\n")[0]
     shown = [line.strip("| ").split(" | ")[:3] for line in lines.splitlines()[2:]]
-    table, *_ = experiments.get("mafe-fig10")().conclude(fig10(True)).tables
+    table, *_ = agreeing("mafe-fig10").tables
     assert [list(row[:3]) for row in table.rows] == shown
 
 
 def test_tables_of_learners_have_the_null_mean_below_a_disparity():
-    outcome = experiments.get("mafe-learners")().conclude(learners(True))
+    outcome = agreeing("mafe-learners")
     assert list(outcome.figures) == ["frontier", "curves"]
     # disparities of three learners, of two groups signed too, and rewards of two
     assert len(outcome.checks) == 1 + (3 + 2) * 3 + 3 * 2
@@ -796,7 +799,7 @@ def test_tables_of_learners_have_the_null_mean_below_a_disparity():
 
 
 def test_the_mode_of_actions_has_its_own_table():
-    outcome = experiments.get("fppo-fig1")().conclude(MADE_UP["fppo-fig1"](True))
+    outcome = agreeing("fppo-fig1")
     assert list(outcome.figures) == ["", "beyond", "frontier"]
     sampled, mode, *others = outcome.tables
     assert len(others) == 4  # published values, orders, outcomes, blind rules

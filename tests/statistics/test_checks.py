@@ -139,11 +139,11 @@ def test_own_predictions_are_told_apart_and_do_not_count():
     own = [check("own prediction", outcome) for outcome in (HOLDS, OPEN, AGAINST)]
     tally = tally_of([*published, *own])
     assert tally.verdict == "holds"
-    words = "1 of 1 predicted checks hold; not counted: 3 own predictions (1 of them hold)"
+    words = "1 of 1 predicted checks hold; not counted: 1 of 3 own predictions hold"
     assert tally.words == words
     alone = tally_of(own[:1])
     assert alone.verdict == "no prediction"
-    assert alone.words == "checks: 1 own prediction (1 of them hold)"
+    assert alone.words == "checks: 1 of 1 own predictions hold"
 
 
 def test_seeds_with_two_outcomes_have_the_interval_of_a_share():

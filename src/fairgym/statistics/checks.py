@@ -214,7 +214,7 @@ class Tally(Counter[tuple[str, str]]):
         number = self.of(kind)
         if kind != "own prediction":
             return f"{number} {kind}"
-        return f"{number} {kind}{'s' * (number > 1)} ({self[kind, 'holds']} of them hold)"
+        return f"{self[kind, 'holds']} of {number} {kind}s hold"
 
     @property
     def chance_words(self) -> str:

@@ -119,6 +119,7 @@ def test_checks_are_made_of_means_over_seeds():
     assert paired.outcome == HOLDS and paired.kind == "calibrated"
     # three pairs have no lower p; of so few seeds the values stand beside the interval
     assert paired.detail == "p = 0.25; seeds: 0.5, 0.6, 0.6"
+    assert Check.above("", [-0.5, 0.1, 0.25], 0.0).detail == "seeds: −0.5, 0.1, 0.25"
     assert Check.above("", [0.1, 0.2, 0.3, 0.4], 0.0).detail == ""
     assert Check.above("", [0.5, 0.5], 0.0).detail == ""
     assert Check.higher("", [1.0, 2.0, 3.0], [0.5, 2.4, 2.4]).outcome == OPEN
@@ -158,7 +159,7 @@ def test_seeds_with_two_outcomes_have_the_interval_of_a_share():
     assert (found.outcome, found.detail) == (HOLDS, "0.497 with 3 seeds, 1 with 7")
     paired = Check.higher("", values, np.full(10, 0.7))
     assert (paired.low, paired.high) == pytest.approx((found.low - 0.7, found.high - 0.7))
-    assert paired.detail.endswith("; -0.203 with 3 seeds, 0.301 with 7")
+    assert paired.detail.endswith("; −0.203 with 3 seeds, 0.301 with 7")
 
 
 def test_comparisons_tell_the_two_outcomes_of_either_side():

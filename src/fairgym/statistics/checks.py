@@ -150,7 +150,7 @@ def _over_seeds(values: Numbers) -> tuple[tuple[float, float, float], str]:
     found, several = two_outcomes(values), np.asarray(values, np.float64).reshape(-1)
     if found is None:
         few = 2 <= several.size <= FEW_SEEDS and np.ptp(several) > 0.0
-        told = ", ".join(f"{x:.3g}" for x in several)
+        told = ", ".join(map(_short, several))
         return mean_interval(values), f"seeds: {told}" if few else ""
     return found.interval(), _words(found)
 
@@ -163,7 +163,11 @@ def _of_sides(names: tuple[str, str], sides: tuple[Numbers, Numbers]) -> list[st
 
 def _words(found: TwoOutcomes) -> str:
     below = found.total - found.high
-    return f"{found.lower:.3g} with {below} seeds, {found.upper:.3g} with {found.high}"
+    return f"{_short(found.lower)} with {below} seeds, {_short(found.upper)} with {found.high}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}".replace("-", "−")
 
 
 class Tally(Counter[tuple[str, str]]):

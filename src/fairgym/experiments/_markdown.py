@@ -118,7 +118,7 @@ def cut_words(experiment: Experiment, making: Making) -> str:
             if people < INFERRED_PEOPLE
             else f"the number of people is not published, and is {suggested}"
         )
-    return f"{making.scale} scale: {'; '.join(cuts) if cuts else 'complete'}"
+    return f"{making.scale} scale: {'; '.join(cuts)}" if cuts else f"{making.scale} scale"
 
 
 def training_time(run: Run) -> float:

@@ -242,8 +242,8 @@ class LearningFigure(ex.Experiment):
         if curves.get(EQUAL):
             several = next(iter(curves[EQUAL].values()))[self.panels[0].label]
             sentences.append(
-                f"{tuning.words()} It has {len(several)} seeds, and judges the claim of the fewest"
-                " samples."
+                f"{tuning.words()} It has {len(several)} seeds. Its checks of the claim of the"
+                " fewest samples are own predictions, which the verdict does not count."
             )
         return [*sentences, self.further_words]
 

@@ -12,7 +12,7 @@ from fairgym.experiments._showing import interval_text, iqm_text
 from fairgym.results.numbers import number
 from fairgym.results.table import Table
 from fairgym.statistics.checks import Check, Kind
-from fairgym.statistics.proportions import Shares, wilson_interval
+from fairgym.statistics.shares import share_interval
 
 SHORT, LONG, REWARD = "short-term unfairness", "long-term unfairness", "reward"
 CRITERION = (
@@ -160,18 +160,17 @@ Outcomes = Mapping[str, Callable[[Courses, str], np.ndarray]]
 
 
 def outcomes_table(found: Courses, labels: Sequence[str], outcomes: Outcomes) -> Table:
-    """Return a table of the seeds of each policy that have an outcome, with Wilson's interval."""
+    """Return a table of the seeds of each policy that have an outcome, with the exact interval."""
     rows = []
     for label in labels:
         row = [label]
         for has in outcomes.values():
             own = np.asarray(has(found, label), bool)
-            low, high = wilson_interval(Shares.of(own.sum(), own.size))
-            limits = interval_text(float(low), float(high))
-            row.append(f"{own.sum()} of {own.size}, {number(own.mean())} {limits}")
+            share, low, high = share_interval(own)
+            row.append(f"{own.sum()} of {own.size}, {number(share)} {interval_text(low, high)}")
         rows.append(row)
     caption = (
-        "Outcomes of single seeds: number of seeds, their share and Wilson's 95% interval. A mean"
+        "Outcomes of single seeds: number of seeds, their share and the exact 95% interval. A mean"
         " over seeds hides them."
     )
     return Table(["policy", *outcomes], rows, caption)

@@ -243,10 +243,10 @@ def test_orders_outcomes_and_published_values_are_told_by_seed():
     assert table.rows == [["gap", "a < b and c", "2 of 3 seeds"]]
     outcomes = {"large": lambda found, label: found.last(label, SHORT) > 2.2}
     rows = outcomes_table(found, ["a", "c"], outcomes).rows
-    # Wilson's interval of 1 and of 2 of 3
+    # Exact limits: 1 - (1 - p)^3 = 0.025 and (1 - p)^3 + 3 p (1 - p)^2 = 0.025; and mirrored
     assert rows == [
-        ["a", "1 of 3, 0.33 [0.061, 0.79]"],
-        ["c", "2 of 3, 0.67 [0.21, 0.94]"],
+        ["a", "1 of 3, 0.33 [0.008, 0.91]"],
+        ["c", "2 of 3, 0.67 [0.094, 0.99]"],
     ]
     told = published_table(found, {"a": {SHORT: "1.8"}}).rows
     assert told[0][0] == "a" and told[0][1] == "gap" and told[0][3] == "1.8"

@@ -52,11 +52,7 @@ if os.environ.get("CHECK_TYPES", "1") == "1":
 # time.
 gc.set_threshold(100_000, 20, 50)
 
-# A compiled program takes dozens of memory maps, of which Linux gives a process 65,530: beyond them
-# the compiler crashes. One process of the suite came to more.
-MAPS = Path("/proc/self/maps")
-MOST_MAPS = 35_000
-# Traced and compiled programs also take memory: 7.5 GB per process at the end of all tests. Not all
+# Traced and compiled programs take memory: 7.5 GB per process at the end of all tests. Not all
 # of it is given back, so it is the growth since the last time that counts.
 PAGES = Path("/proc/self/statm")
 MOST_GROWTH = 3 * 2**30
@@ -69,11 +65,13 @@ TIMES = ("started", "finished", "wall_time_s", "steps_a_second")
 @pytest.fixture(autouse=True, scope="module")
 def _few_programs_in_memory():
     """Forget compiled programs after a module, once there are many; they are kept on the disk."""
+    from fairgym.training import devices  # after the hook
+
     yield
-    if not MAPS.exists():
+    if not PAGES.exists():
         return
     grown = _resident_bytes() - kept_bytes[-1]
-    if grown > MOST_GROWTH or len(MAPS.read_bytes().splitlines()) > MOST_MAPS:
+    if grown > MOST_GROWTH or devices.many_programs():
         jax.clear_caches()
         gc.collect()
         kept_bytes.append(_resident_bytes())

@@ -46,17 +46,54 @@ with warnings.catch_warnings(record=True) as told:
         fairgym.configure()
 print(json.dumps({**seen, "hits": len(hits), "told": [str(one.message) for one in told]}))
 """
+# How often a function is traced and how many memory maps there are: with maps to spare, and then
+# with none.
+FORGETTING = """
+import json, sys
+import jax, jax.numpy as jnp
+import fairgym, two_servers
+from fairgym.training import devices
+
+def trained(name):
+    config = fairgym.RunConfig(
+        "two_servers", algorithm="grid-search", algorithm_args={"steps": 2, "episodes": 1}
+    )
+    run = fairgym.train(config, sys.argv[-1] + "/" + name)
+    return [line["objective"] for line in run.metrics]
+
+def note():
+    doubled(jnp.zeros(1))
+    seen["traced"].append(len(traced))
+    seen["maps"].append(len(devices.MAPS.read_bytes().splitlines()))
+
+seen, traced = {"traced": [], "maps": []}, []
+@jax.jit
+def doubled(x):
+    traced.append(x.shape)
+    return 2 * x
+for size in range(1, 60):
+    doubled(jnp.zeros(size))
+devices.MOST_MAPS = 60_000
+seen["objectives"] = [trained("a")]
+note()
+devices.MOST_MAPS = 0
+devices.keep_programs()
+note()
+seen["objectives"].append(trained("b"))
+note()
+print(json.dumps(seen))
+"""
 # Level of Abseil's log that leaves errors out, and with them the alarm about slow compilation.
 FATAL = 3
 
 
-def run(*arguments, **environment):
+def run(*arguments, program=PROGRAM, **environment):
     """What a fresh process of a user with these variables prints."""
     ours = ("JAX_", "XLA_", "TF_CPP")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     kept["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
+        [sys.executable, "-c", program, *arguments],
         env=kept | {"JAX_PLATFORMS": "cpu"} | environment,
         capture_output=True,
         text=True,
@@ -116,3 +153,14 @@ def test_what_the_user_has_set_stays(variables, kept):
 def test_a_late_call_says_that_it_is_too_late_for_the_cores():
     (told,) = run("late")["told"]
     assert told.startswith("JAX is already running on 1 of 99 processor cores;")
+
+
+@pytest.mark.skipif(not devices.MAPS.exists(), reason="only Linux limits memory maps")
+def test_programs_are_forgotten_where_they_take_too_many_memory_maps(tmp_path):
+    """Otherwise the compiler ends the process after the programs of some 30 different runs."""
+    seen = run(str(tmp_path), program=FORGETTING)
+    assert seen["traced"] == [59, 60, 61]  # by `keep_programs`, and by `train`
+    before, after, _ = seen["maps"]
+    assert after < before - 2 * 59
+    first, second = seen["objectives"]
+    assert first == second and len(first) == 2

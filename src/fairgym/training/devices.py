@@ -1,6 +1,7 @@
 """Set-up of JAX: one device per processor core, and a cache of compiled programs."""
 
 import contextlib
+import gc
 import logging
 import os
 import sys
@@ -8,6 +9,11 @@ import warnings
 from pathlib import Path
 
 import jax
+
+# A compiled program takes dozens of memory maps. Linux gives a process 65,530 by default; beyond
+# them the compiler ends the process. The programs of a run take up to 3,000.
+MAPS = Path("/proc/self/maps")
+MOST_MAPS = 35_000
 
 
 def cores() -> int:
@@ -65,8 +71,12 @@ def configure() -> None:
 def keep_programs() -> None:
     """Keep compiled programs in `cache_folder`, and silence XLA's slow-compilation warning.
 
-    Settings of the user are kept. It can be called at any time.
+    Settings of the user are kept. It can be called at any time. Where programs take too many memory
+    maps, they are forgotten, so that one process can train and evaluate any number of runs.
     """
+    if many_programs():
+        jax.clear_caches()
+        gc.collect()
     values = jax.config.values
     if values["jax_enable_compilation_cache"] and values["jax_compilation_cache_dir"] is None:
         with contextlib.suppress(RuntimeError):  # no home folder: no cache
@@ -74,6 +84,14 @@ def keep_programs() -> None:
             if values["jax_persistent_cache_min_compile_time_secs"] == 1.0:  # JAX's default
                 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     _quieten_xla()
+
+
+def many_programs() -> bool:
+    """Return whether the programs in memory take so many memory maps that Linux may run out."""
+    try:
+        return len(MAPS.read_bytes().splitlines()) > MOST_MAPS
+    except OSError:  # another system
+        return False
 
 
 def _quieten_xla() -> None:

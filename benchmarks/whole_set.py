@@ -1,0 +1,79 @@
+"""Estimate how long all results at paper scale take on this machine, from a sample of their runs.
+
+Run `JAX_NUM_CPU_DEVICES=1 python benchmarks/whole_set.py --workers 2` on two cores (an hour). It
+trains one run, drawn at random, of each combination of experiment, environment, number of people
+and learner. Its updates count for every run of the combination, and its compilation for every
+program. Two things are not in the sums: measuring and plotting, whose times are on the pages, and
+runs that are planned only once others are finished, of which there are few.
+"""
+
+import argparse
+import itertools
+import random
+import statistics
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from fairgym.experiments._base import experiments
+from fairgym.experiments._markdown import training_time
+from fairgym.sweeps import Planned, engine_of, plan
+from fairgym.training.progress import shown_together
+from fairgym.training.run import load
+
+# No page at paper scale comes from them.
+LEFT_OUT = ("fairqcm-tuning", "fppo-authors", "mafe-ablations")
+
+
+def strata(names: list[str], scale: str, out: Path) -> list[list[Planned]]:
+    """Return the distinct runs, by experiment, environment, number of people and learner."""
+    found: dict[tuple[object, ...], list[Planned]] = defaultdict(list)
+    seen: set[Path] = set()
+    for name in names:
+        experiment = experiments.get(name)()
+        size = experiment.size(scale, None)
+        grid = experiment.grid(size)
+        seeds = {key: experiment.seeds_of(key, size) for key in grid}
+        for one in itertools.chain.from_iterable(plan(grid, seeds, out).values()):
+            if one.folder not in seen:
+                seen.add(one.folder)
+                people = one.config.environment_args.get("population")
+                found[name, one.config.environment, people, one.config.algorithm].append(one)
+    return list(found.values())
+
+
+def hours(runs: list[Planned], trained: Planned) -> tuple[float, float]:
+    """Return the hours of the updates of runs, and of compiling their programs, from one run."""
+    run = load(trained.folder)
+    epochs = np.diff([line["wall_time_s"] for line in run.metrics], prepend=0.0)
+    first = max(0.0, epochs[0] - statistics.median(epochs))
+    programs = len({one.program for one in runs})
+    return len(runs) * training_time(run) / 3600, programs * first / 3600
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help="names of experiments; by default all")
+    parser.add_argument("--scale", default="paper")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("runs/whole-set"), help="folder of runs")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draw")
+    flags = parser.parse_args()
+    names = flags.names or [name for name in experiments.names() if name not in LEFT_OUT]
+    draw = random.Random(flags.seed)
+    every = strata(names, flags.scale, flags.out)
+    drawn = [draw.choice(runs) for runs in every]
+    with shown_together() as shown:
+        failed = engine_of(flags.workers).run(drawn, lambda one: shown(one.label), print)
+    if failed:
+        raise SystemExit(f"{len(failed)} runs failed")
+    found = [hours(runs, one) for runs, one in zip(every, drawn, strict=True)]
+    for runs, one, (updates, compiling) in zip(every, drawn, found, strict=True):
+        print(f"{len(runs):4} runs  {updates:6.2f} h  {compiling:5.2f} h to compile  {one.label}")
+    updates, compiling = np.sum(found, axis=0)
+    print(f"{updates:.1f} core-hours of updates, and {compiling:.1f} to compile")
+
+
+if __name__ == "__main__":
+    main()

@@ -2,9 +2,10 @@
 
 Run `JAX_NUM_CPU_DEVICES=1 python benchmarks/whole_set.py --workers 2` on two cores (an hour). It
 trains one run, drawn at random, of each combination of experiment, environment, number of people
-and learner. Its updates count for every run of the combination, and its compilation for every
-program. Two things are not in the sums: measuring and plotting, whose times are on the pages, and
-runs that are planned only once others are finished, of which there are few.
+and learner. Its updates count for every run of the combination, and what its first update took
+longer for every program; that is too little where another run of the sample shares the program. Two
+things are not in the sums: measuring and plotting, whose times are on the pages, and runs that are
+planned only once others are finished, of which there are few.
 """
 
 import argparse

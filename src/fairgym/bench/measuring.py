@@ -100,6 +100,7 @@ def measure(
     batches: Sequence[int],
     repetitions: int = 5,
     *,
+    policies: Sequence[bool] = (False, True),
     opponent: Opponent | None = None,
 ) -> Iterator[Measurement]:
     """Measure one environment at one size, without and with policies, at every batch size.
@@ -109,16 +110,17 @@ def measure(
         population: Number of people; None for an environment without people.
         batches: Numbers of episodes that run in parallel.
         repetitions: Number of measurements, in turns, of which the median is reported.
+        policies: Whether to measure with networks, in this order.
         opponent: Another implementation to compare with.
 
     Yields:
-        A measurement for each batch size, first without policies, then with.
+        A measurement for each batch size, by default first without policies, then with.
     """
     env = make_sized(name, population, horizon=WARM_UP + MOST_STEPS)
     actions = {agent: policy.action for agent, policy in _constant_policies(env).items()}
     state = _warm_state(env, actions)
     people = population or 1
-    for networks in (False, True):
+    for networks in policies:
         stacked, common = _candidates(env, max(*batches, CANDIDATES), networks)
         workload = Workload(env, WARM_UP, actions, networks, stacked, common)
         runs, compiled, steps = {}, {}, {}

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fairgym.core import ComponentInfo, Feature, component, param, per_group
+from fairgym.core import ComponentInfo, Feature, component, param, per_group, uniform
 from fairgym.data import Score
 from fairgym.environments.loan import dynamics
 from fairgym.environments.loan.declarations import ROLES
@@ -92,7 +92,7 @@ class PoolNoise(LoanNoise):
         """Sample the noise of a single bank, and uniform choices."""
         key, choice_key = jax.random.split(key)
         single = LoanNoise.sample(key, people, payment_noise)
-        return cls(**vars(single), choice=jax.random.uniform(choice_key, (people,)))
+        return cls(**vars(single), choice=uniform(choice_key, (people,)))
 
 
 def _pool_components() -> type[QueueComponents]:

@@ -122,8 +122,8 @@ def main() -> None:
     again = at_equal_distances(sizes, flags.draws, draw.random())
     train([runs[i] for i in sorted(set(again))], flags.workers)
     ratios = [training_time(load(runs[i].folder)) / 3600 / sizes[i] for i in again]
-    hours_, half = scaled(float(np.sum(sizes)), np.array(ratios))
-    print(f"{hours_:.1f} core-hours of updates by the second sample, 95% interval ± {half:.1f}")
+    total, half = scaled(float(np.sum(sizes)), np.array(ratios))
+    print(f"{total:.1f} core-hours of updates by the second sample, 95% interval ± {half:.1f}")
 
 
 if __name__ == "__main__":
